@@ -17,7 +17,9 @@ export class PodWriter {
     return this.mutex.runExclusive(uid, work);
   }
 
-  /** Patches the differences to the status; the uid protects another pod of the name. */
+  /**
+   * Patches the differences to the status. The UID guards against another pod with the same name.
+   */
   async patchStatus(pod: Pod, patch: StatusPatch): Promise<void> {
     await this.inOrder(pod, async () => {
       const current = this.currentPod(pod) ?? pod;

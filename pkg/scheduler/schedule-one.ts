@@ -81,7 +81,7 @@ export class SchedulingLoop {
     }
   }
 
-  /** Whether to skip a pod: it is deleted, or has been assumed meanwhile. */
+  /** Whether to skip a pod, because it is deleted or already assumed. */
   private isObsolete(pod: Pod): boolean {
     const { handle, cache } = this.parts;
     const current = handle.currentPod(pod);

@@ -13,7 +13,7 @@ const resources = list(
 );
 
 const shape = list(
-  v1("UtilizationShapePoint", "Score of a utilization.", {
+  v1("UtilizationShapePoint", "Score at a utilization.", {
     utilization: pointer(1, int32, "Utilization in percent."),
     score: pointer(2, int32, "Score, 0 to 10."),
   }),
@@ -21,7 +21,7 @@ const shape = list(
 
 const scoringStrategy = v1("ScoringStrategy", "Strategy of the scores.", {
   type: pointer(1, string, "LeastAllocated, MostAllocated or RequestedToCapacityRatio."),
-  resources: pointer(2, resources, "Resources that count; default cpu and memory."),
+  resources: pointer(2, resources, "Resources to consider; default cpu and memory."),
   requestedToCapacityRatio: pointer(
     3,
     v1("RequestedToCapacityRatioParam", "Scores by utilization.", {
@@ -33,18 +33,18 @@ const scoringStrategy = v1("ScoringStrategy", "Strategy of the scores.", {
 
 export const argsStructs = {
   DefaultPreemption: v1("DefaultPreemptionArgs", "Arguments of DefaultPreemption.", {
-    minCandidateNodesPercentage: pointer(1, int32, "Smallest share of nodes to try, in percent."),
-    minCandidateNodesAbsolute: pointer(2, int32, "Smallest number of nodes to try."),
+    minCandidateNodesPercentage: pointer(1, int32, "Minimum percentage of nodes to try."),
+    minCandidateNodesAbsolute: pointer(2, int32, "Minimum number of nodes to try."),
   }),
   DynamicResources: v1("DynamicResourcesArgs", "Arguments of DynamicResources.", {
-    filterTimeout: pointer(1, duration, "Longest time of the search on one node."),
+    filterTimeout: pointer(1, duration, "Timeout of the search on one node."),
   }),
   InterPodAffinity: v1("InterPodAffinityArgs", "Arguments of InterPodAffinity.", {
-    hardPodAffinityWeight: pointer(1, int32, "Weight of required affinity of existing pods."),
+    hardPodAffinityWeight: pointer(1, int32, "Weight of required affinity terms of existing pods."),
     ignorePreferredTermsOfExistingPods: pointer(
       2,
       bool,
-      "Whether only their required terms count.",
+      "Whether preferred terms of existing pods are ignored.",
     ),
   }),
   NodeAffinity: v1("NodeAffinityArgs", "Arguments of NodeAffinity.", {
@@ -53,19 +53,27 @@ export const argsStructs = {
   NodeResourcesBalancedAllocation: v1(
     "NodeResourcesBalancedAllocationArgs",
     "Arguments of NodeResourcesBalancedAllocation.",
-    { resources: pointer(1, resources, "Resources that count; default cpu and memory.") },
+    { resources: pointer(1, resources, "Resources to consider; default cpu and memory.") },
   ),
   NodeResourcesFit: v1("NodeResourcesFitArgs", "Arguments of NodeResourcesFit.", {
     ignoredResources: pointer(1, list(string), "Extended resources that are not checked."),
-    ignoredResourceGroups: pointer(2, list(string), "Their domains that are not checked."),
+    ignoredResourceGroups: pointer(
+      2,
+      list(string),
+      "Domains of extended resources that are not checked.",
+    ),
     scoringStrategy: pointer(3, scoringStrategy, "Strategy of the scores."),
   }),
   PodTopologySpread: v1("PodTopologySpreadArgs", "Arguments of PodTopologySpread.", {
-    defaultConstraints: pointer(1, list(topologySpreadConstraint), "Constraints of pods without."),
+    defaultConstraints: pointer(
+      1,
+      list(topologySpreadConstraint),
+      "Constraints of pods without any.",
+    ),
     defaultingType: pointer(2, string, "System or List."),
   }),
   VolumeBinding: v1("VolumeBindingArgs", "Arguments of VolumeBinding.", {
-    bindTimeoutSeconds: pointer(1, int64, "Longest time until the claims of a pod are bound."),
+    bindTimeoutSeconds: pointer(1, int64, "Timeout of binding the claims of a pod."),
     shape: pointer(2, shape, "Scores by utilization; must be absent."),
   }),
 } as const;

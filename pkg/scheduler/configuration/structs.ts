@@ -23,7 +23,7 @@ const pluginStruct = v1("Plugin", "Plugin of an extension point.", {
 
 const pluginSetStruct = v1("PluginSet", "Plugins of an extension point.", {
   enabled: pointer(1, list(pluginStruct), "Plugins to add to the default ones."),
-  disabled: pointer(2, list(pluginStruct), "Default plugins to leave out; * = all."),
+  disabled: pointer(2, list(pluginStruct), "Default plugins to disable; * = all."),
 });
 
 const pluginsStruct = v1("Plugins", "Plugins by extension point.", {
@@ -31,27 +31,35 @@ const pluginsStruct = v1("Plugins", "Plugins by extension point.", {
   multiPoint: pointer(
     1,
     pluginSetStruct,
-    "Plugins at all extension points that they take part in.",
+    "Plugins to enable at all extension points that they implement.",
   ),
 });
 
-const profileStruct = v1("KubeSchedulerProfile", "Scheduler that pods can name.", {
-  schedulerName: pointer(1, string, "Name in spec.schedulerName of pods."),
-  percentageOfNodesToScore: pointer(2, int32, "Share of the nodes that is enough to find."),
-  plugins: pointer(3, pluginsStruct, "Plugins to enable and disable."),
-  pluginConfig: pointer(
-    4,
-    list(
-      v1("PluginConfig", "Arguments of a plugin.", {
-        name: pointer(1, string, "Name of the plugin."),
-        args: pointer(2, rawExtension, "Its arguments."),
-      }),
+const profileStruct = v1(
+  "KubeSchedulerProfile",
+  "Scheduler that pods select by spec.schedulerName.",
+  {
+    schedulerName: pointer(1, string, "Name in spec.schedulerName of pods."),
+    percentageOfNodesToScore: pointer(
+      2,
+      int32,
+      "Percentage of nodes to find feasible before scoring.",
     ),
-    "Arguments of plugins.",
-  ),
-});
+    plugins: pointer(3, pluginsStruct, "Plugins to enable and disable."),
+    pluginConfig: pointer(
+      4,
+      list(
+        v1("PluginConfig", "Arguments of a plugin.", {
+          name: pointer(1, string, "Name of the plugin."),
+          args: pointer(2, rawExtension, "Its arguments."),
+        }),
+      ),
+      "Arguments of plugins.",
+    ),
+  },
+);
 
-const extenderStruct = v1("Extender", "Service that takes part in scheduling over HTTP.", {
+const extenderStruct = v1("Extender", "HTTP service that extends the scheduler.", {
   urlPrefix: pointer(1, string, "URL that the verbs are appended to."),
   filterVerb: pointer(2, string, "Path of the filter call; empty = not supported."),
   preemptVerb: pointer(3, string, "Path of the preempt call; empty = not supported."),
@@ -73,8 +81,12 @@ const extenderStruct = v1("Extender", "Service that takes part in scheduling ove
     }),
     "TLS of the extender.",
   ),
-  httpTimeout: pointer(9, duration, "Longest time of a call; default 5s."),
-  nodeCacheCapable: pointer(10, bool, "Whether it knows the nodes, so that names suffice."),
+  httpTimeout: pointer(9, duration, "Timeout of a call; default 5s."),
+  nodeCacheCapable: pointer(
+    10,
+    bool,
+    "Whether the extender caches nodes, so that requests contain only names.",
+  ),
   managedResources: pointer(
     11,
     list(
@@ -83,13 +95,13 @@ const extenderStruct = v1("Extender", "Service that takes part in scheduling ove
         ignoredByScheduler: pointer(2, bool, "Whether NodeResourcesFit ignores it."),
       }),
     ),
-    "Resources of the pods that it is called for; empty = all pods.",
+    "Resources of the pods for which the extender is called; empty = all pods.",
   ),
-  ignorable: pointer(12, bool, "Whether pods are scheduled although it fails."),
+  ignorable: pointer(12, bool, "Whether scheduling continues if the extender fails."),
 });
 
 const leaderElectionStruct = v1("LeaderElectionConfiguration", "Leader election.", {
-  leaderElect: pointer(1, bool, "Whether one process at a time schedules."),
+  leaderElect: pointer(1, bool, "Whether leader election is enabled."),
   leaseDuration: pointer(2, duration, "Time for which a lease is valid."),
   renewDeadline: pointer(3, duration, "Time for which the leader retries to renew it."),
   retryPeriod: pointer(4, duration, "Time between attempts."),
@@ -99,11 +111,11 @@ const leaderElectionStruct = v1("LeaderElectionConfiguration", "Leader election.
 });
 
 const connectionStruct = v1("ClientConnectionConfiguration", "Connection to the API server.", {
-  kubeconfig: pointer(1, string, "File with server and credentials."),
+  kubeconfig: pointer(1, string, "Kubeconfig file with server and credentials."),
   acceptContentTypes: pointer(2, string, "Accepted media types; has no effect."),
   contentType: pointer(3, string, "Media type of requests; has no effect."),
   qps: pointer(4, double, "Requests per second."),
-  burst: pointer(5, int32, "Requests at once after an idle time."),
+  burst: pointer(5, int32, "Maximum burst of requests above the rate."),
 });
 
 export const configurationStruct = v1("KubeSchedulerConfiguration", "A scheduler.", {
@@ -112,12 +124,20 @@ export const configurationStruct = v1("KubeSchedulerConfiguration", "A scheduler
   clientConnection: pointer(3, connectionStruct, "Connection to the API server."),
   enableProfiling: pointer(4, bool, "Whether profiles are served; has no effect."),
   enableContentionProfiling: pointer(5, bool, "Whether locks are profiled; has no effect."),
-  percentageOfNodesToScore: pointer(6, int32, "Share of the nodes that is enough to find."),
-  podInitialBackoffSeconds: pointer(7, int64, "First backoff of a pod that does not fit."),
-  podMaxBackoffSeconds: pointer(8, int64, "Longest backoff."),
-  profiles: pointer(9, list(profileStruct), "Schedulers that pods can name."),
+  percentageOfNodesToScore: pointer(
+    6,
+    int32,
+    "Percentage of nodes to find feasible before scoring.",
+  ),
+  podInitialBackoffSeconds: pointer(7, int64, "Initial backoff of an unschedulable pod."),
+  podMaxBackoffSeconds: pointer(8, int64, "Maximum backoff."),
+  profiles: pointer(9, list(profileStruct), "Profiles, which pods select by spec.schedulerName."),
   extenders: pointer(10, list(extenderStruct), "Extenders."),
-  delayCacheUntilActive: pointer(11, bool, "Whether caches start with leading; has no effect."),
+  delayCacheUntilActive: pointer(
+    11,
+    bool,
+    "Whether caches start only when leading; has no effect.",
+  ),
 });
 
 export type Configuration = Infer<typeof configurationStruct>;

@@ -83,7 +83,8 @@ export class HttpExtender {
       const fields = fieldsOf(item);
       const host = textOf(fieldOf(fields, "Host"));
       const score = Number(fieldOf(fields, "Score") ?? 0);
-      if (!Number.isSafeInteger(score)) throw new Error(`score of node "${host}" is no integer`);
+      if (!Number.isSafeInteger(score))
+        throw new Error(`score of node "${host}" is not an integer`);
       const scaled = score * weight * (100 / maxExtenderScore);
       scores.set(host, (scores.get(host) ?? 0) + scaled);
     }
@@ -167,7 +168,7 @@ export class HttpExtender {
         );
       }
       if (text === undefined)
-        throw new Error(`the answer is longer than ${maxResponseBytes} bytes`);
+        throw new Error(`the response is longer than ${maxResponseBytes} bytes`);
       return parseJsonText(text) as unknown;
     } catch (error) {
       this.signal.throwIfAborted();
@@ -201,7 +202,7 @@ function fieldOf(fields: Fields, name: string): unknown {
 function fieldsOf(value: unknown): Fields {
   if (value === undefined || value === null) return {};
   if (isJsonObject(value)) return value;
-  throw new Error("the answer of the extender has another type than an object");
+  throw new Error("the response of the extender is not an object");
 }
 
 function textOf(value: unknown): string {
