@@ -1,11 +1,8 @@
 import { deepEqual } from "#base";
 import { type Informer, objectKey, CoreEventRecorder } from "#client";
 import { type Node, nodes as nodeHandle, type Pod, pods as podHandle, type Taint } from "#kinds";
-import { ignoreNotFound } from "#meta";
-import type { MetricDefinition } from "#request";
 import { type ControllerContext, newWorkQueue } from "../controller-context.ts";
-import { conditionOf } from "../pods/pod-state.ts";
-import { formatTime } from "../time.ts";
+import { TaintDeletion, taintDeletionMetrics } from "../pods/taint-deletion.ts";
 import { podsByNode, podsOn } from "./pods-by-node.ts";
 import { toleratedMs } from "./tolerations.ts";
 
@@ -16,25 +13,16 @@ interface Scheduled {
   readonly fireAt: number;
 }
 
-const deletionsMetric = "taint_eviction_controller_pod_deletions_total";
-const durationMetric = "taint_eviction_controller_pod_deletion_duration_seconds";
-
 /** Named as in kube-controller-manager. */
-export const taintEvictionMetrics: readonly MetricDefinition[] = [
-  {
-    name: deletionsMetric,
-    kind: "counter",
-    help: "Number of pods deleted because of a NoExecute taint.",
-    labels: [],
-  },
-  {
-    name: durationMetric,
-    kind: "histogram",
-    help: "Time in seconds from the moment a NoExecute taint took effect on a pod to its deletion.",
-    labels: [],
-    buckets: [0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 30, 60, 120, 180, 240],
-  },
-];
+export const taintEvictionMetrics = taintDeletionMetrics(
+  "taint_eviction_controller",
+  "NoExecute taint",
+);
+
+const disruption = {
+  reason: "DeletionByTaintManager",
+  message: "Taint manager: deleting due to NoExecute taint",
+};
 
 const workers = 8;
 
@@ -72,12 +60,15 @@ export async function runTaintEvictionController(context: ControllerContext): Pr
 
 class TaintEvictions {
   private readonly scheduled = new Map<string, Scheduled>();
+  private readonly deletion: TaintDeletion;
 
   constructor(
     private readonly context: ControllerContext,
     private readonly recorder: CoreEventRecorder,
     private readonly nodes: Informer<Node>,
-  ) {}
+  ) {
+    this.deletion = new TaintDeletion(context, disruption, taintEvictionMetrics);
+  }
 
   /** Returns the milliseconds until the next sync of the pod; undefined = on its next change. */
   async sync(key: string, pod: Pod | undefined): Promise<number | undefined> {
@@ -100,7 +91,9 @@ class TaintEvictions {
       return fireAt - now;
     }
     if (toleratesMs === 0) this.cancel(key);
-    await this.evict(pod, fireAt);
+    await this.deletion.delete(pod, fireAt, () =>
+      this.recordEvent(pod, `Marking for deletion Pod ${key}`),
+    );
     this.scheduled.delete(key);
     return undefined;
   }
@@ -116,40 +109,7 @@ class TaintEvictions {
     const reason = "TaintManagerEviction";
     this.recorder.record(podHandle, pod, { type: "Normal", reason, message });
   }
-
-  private async evict(cached: Pod, fireAt: number): Promise<void> {
-    const { client, clock, instruments } = this.context;
-    const { namespace = "", name, uid } = cached.metadata;
-    const pod = await client.get(podHandle, { namespace, name }).catch(ignoreNotFound);
-    if (pod === undefined || pod.metadata.uid !== uid) return;
-    const isMarked = conditionOf(pod, "DisruptionTarget")?.reason === disruption.reason;
-    if (isMarked && pod.metadata.deletionTimestamp !== undefined) return;
-    if (!isMarked) {
-      const lastTransitionTime = formatTime(clock.now());
-      const observedGeneration = Number(pod.metadata.generation ?? 0);
-      const conditions = [{ ...disruption, observedGeneration, lastTransitionTime }];
-      const patch = {
-        type: "strategic",
-        body: { metadata: { uid }, status: { conditions } },
-      } as const;
-      await client
-        .patch(podHandle, { namespace, name, subresource: "status" }, patch)
-        .catch(ignoreNotFound);
-    }
-    const preconditions = { uid };
-    await client.delete(podHandle, { namespace, name }, { preconditions }).catch(ignoreNotFound);
-    this.recordEvent(cached, `Marking for deletion Pod ${namespace}/${name}`);
-    instruments.add(deletionsMetric, {}, 1);
-    instruments.observe(durationMetric, {}, (clock.now() - fireAt) / 1000);
-  }
 }
-
-const disruption = {
-  type: "DisruptionTarget",
-  status: "True",
-  reason: "DeletionByTaintManager",
-  message: "Taint manager: deleting due to NoExecute taint",
-} as const;
 
 function noExecuteTaints({ spec }: Node): readonly Taint[] {
   return (spec?.taints ?? []).filter(({ effect }) => effect === "NoExecute");

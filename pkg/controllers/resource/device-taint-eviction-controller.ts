@@ -20,12 +20,9 @@ import {
   resourceSlices,
   toleratesTaint,
 } from "#kinds";
-import { ignoreNotFound } from "#meta";
-import type { MetricDefinition } from "#request";
 import { type ControllerContext, newWorkQueue } from "../controller-context.ts";
-import { conditionOf } from "../pods/pod-state.ts";
 import { isServed } from "../is-served.ts";
-import { formatTime } from "../time.ts";
+import { TaintDeletion, taintDeletionMetrics } from "../pods/taint-deletion.ts";
 import { isOwner, owningPodOf } from "./pod-claims.ts";
 
 export interface DeviceTaintEvictionOptions {
@@ -33,25 +30,16 @@ export interface DeviceTaintEvictionOptions {
   readonly gates?: (name: string) => boolean;
 }
 
-const deletionsMetric = "device_taint_eviction_controller_pod_deletions_total";
-const durationMetric = "device_taint_eviction_controller_pod_deletion_duration_seconds";
-
 /** Named as in kube-controller-manager. */
-export const deviceTaintEvictionMetrics: readonly MetricDefinition[] = [
-  {
-    name: deletionsMetric,
-    kind: "counter",
-    help: "Number of pods deleted because of a NoExecute taint of a device.",
-    labels: [],
-  },
-  {
-    name: durationMetric,
-    kind: "histogram",
-    help: "Time in seconds from the moment a device's NoExecute taint took effect on a pod to its deletion.",
-    labels: [],
-    buckets: [0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 30, 60, 120, 180, 240],
-  },
-];
+export const deviceTaintEvictionMetrics = taintDeletionMetrics(
+  "device_taint_eviction_controller",
+  "NoExecute taint of a device",
+);
+
+const disruption = {
+  reason: "DeletionByDeviceTaintManager",
+  message: "Device Taint manager: deleting due to NoExecute taint",
+};
 
 const name = "device-taint-eviction-controller";
 const byClaim = "resource-claims";
@@ -127,12 +115,15 @@ interface Sources {
 class DeviceTaintEvictions {
   /** Pods with a scheduled eviction, by key. */
   private readonly scheduled = new Map<string, Pod>();
+  private readonly deletion: TaintDeletion;
 
   constructor(
     private readonly context: ControllerContext,
     private readonly recorder: CoreEventRecorder,
     private readonly sources: Sources,
-  ) {}
+  ) {
+    this.deletion = new TaintDeletion(context, disruption, deviceTaintEvictionMetrics);
+  }
 
   /** Returns the milliseconds until the next sync of the pod; undefined = on the next change. */
   async sync(key: string, pod: Pod | undefined): Promise<number | undefined> {
@@ -149,7 +140,7 @@ class DeviceTaintEvictions {
       this.scheduled.set(key, pod);
       return fireAt - now;
     }
-    await this.evict(pod, fireAt);
+    await this.deletion.delete(pod, fireAt, () => this.recordEvent(pod, "Marking for deletion"));
     this.scheduled.delete(key);
     return undefined;
   }
@@ -188,37 +179,7 @@ class DeviceTaintEvictions {
     const reason = "DeviceTaintManagerEviction";
     this.recorder.record(podHandle, pod, { type: "Normal", reason, message });
   }
-
-  private async evict(cached: Pod, fireAt: number): Promise<void> {
-    const { client, clock, instruments } = this.context;
-    const { namespace = "", name: podName, uid } = cached.metadata;
-    const at = { namespace, name: podName };
-    const pod = await client.get(podHandle, at).catch(ignoreNotFound);
-    if (pod === undefined || pod.metadata.uid !== uid) return;
-    const isMarked = conditionOf(pod, "DisruptionTarget")?.reason === disruption.reason;
-    if (isMarked && pod.metadata.deletionTimestamp !== undefined) return;
-    this.recordEvent(cached, "Marking for deletion");
-    if (!isMarked) {
-      const lastTransitionTime = formatTime(clock.now());
-      const observedGeneration = Number(pod.metadata.generation ?? 0);
-      const conditions = [{ ...disruption, observedGeneration, lastTransitionTime }];
-      const body = { metadata: { uid }, status: { conditions } };
-      await client
-        .patch(podHandle, { ...at, subresource: "status" }, { type: "strategic", body })
-        .catch(ignoreNotFound);
-    }
-    await client.delete(podHandle, at, { preconditions: { uid } }).catch(ignoreNotFound);
-    instruments.add(deletionsMetric, {}, 1);
-    instruments.observe(durationMetric, {}, (clock.now() - fireAt) / 1000);
-  }
 }
-
-const disruption = {
-  type: "DisruptionTarget",
-  status: "True",
-  reason: "DeletionByDeviceTaintManager",
-  message: "Device Taint manager: deleting due to NoExecute taint",
-} as const;
 
 /** End of the claim's toleration of a taint, in milliseconds since 1970; undefined = forever. */
 function tolerationEnd(
