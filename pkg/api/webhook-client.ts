@@ -39,13 +39,13 @@ export function webhookClientConfigOf(declare: ReturnType<typeof structs>) {
       url: pointer(
         3,
         string,
-        "HTTPS address of the webhook, `https://host:port/path` for example, without user, " +
-          "query and fragment. Excludes service.",
+        "HTTPS address of the webhook, for example `https://host:port/path`, without user, " +
+          "query and fragment. Mutually exclusive with service.",
       ),
       service: pointer(
         1,
         serviceReference,
-        "Service of the webhook, for webhooks inside the cluster. Excludes url.",
+        "Service of the webhook, for webhooks inside the cluster. Mutually exclusive with url.",
       ),
       caBundle: value(
         2,

@@ -26,7 +26,7 @@ const admissionRequest = v1(
     subResource: value(
       4,
       string,
-      "Subresource of the request, `scale` for example. Empty for the object itself.",
+      "Subresource of the request, for example `scale`. Empty for the object itself.",
     ),
     requestKind: pointer(13, groupVersionKind, "Kind of the object as the client sent it."),
     requestResource: pointer(

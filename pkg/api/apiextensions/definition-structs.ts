@@ -28,7 +28,7 @@ const conversionRequest = v1(
     desiredAPIVersion: required(
       2,
       string,
-      "Group and version to convert to, `example.com/v1` for example.",
+      "Group and version to convert to, for example `example.com/v1`.",
     ),
     objects: required(
       3,
@@ -82,7 +82,7 @@ const columnDefinition = v1(
     format: value(
       3,
       string,
-      "OpenAPI format of the values, `int32` or `name` for example. Optional.",
+      "OpenAPI format of the values, for example `int32` or `name`. Optional.",
     ),
     description: value(4, string, "Human-readable description of the column."),
     priority: value(
@@ -93,7 +93,7 @@ const columnDefinition = v1(
     jsonPath: required(
       6,
       string,
-      "JSON path to the value within each object, `.spec.size` for example.",
+      "JSON path to the value within each object, for example `.spec.size`.",
     ),
   },
 );
@@ -237,7 +237,7 @@ const selectableField = v1(
     jsonPath: required(
       1,
       string,
-      "JSON path to the field, `.spec.color` for example: a string, boolean or integer, " +
+      "JSON path to the field, for example `.spec.color`: a string, boolean or integer, " +
         "without array notation and outside metadata. Must be unique.",
     ),
   },
@@ -247,7 +247,7 @@ const version = v1("CustomResourceDefinitionVersion", "One version of a custom r
   name: required(
     1,
     string,
-    "Name of the version as in URLs, `v1beta1` for example. Unique within the definition.",
+    "Name of the version as in URLs, for example `v1beta1`. Unique within the definition.",
   ),
   served: required(2, bool, "Whether the version is available through the API."),
   storage: required(
@@ -297,8 +297,8 @@ const spec = v1("CustomResourceDefinitionSpec", "Desired state of a CustomResour
   versions: required(
     7,
     list(version),
-    "All versions of the resource. Discovery lists them by maturity and number, v10, v2, " +
-      "v1beta1 for example.",
+    "All versions of the resource. Discovery sorts them by stability and then by number: v10, " +
+      "v2, v1beta1, for example.",
     atomic,
   ),
   conversion: pointer(9, conversion, "Conversion between versions. Defaults to strategy None.", {
@@ -313,7 +313,7 @@ const spec = v1("CustomResourceDefinitionSpec", "Desired state of a CustomResour
 
 const condition = v1(
   "CustomResourceDefinitionCondition",
-  "One observed aspect of a CustomResourceDefinition.",
+  "One observed condition of a CustomResourceDefinition.",
   {
     type: required(
       1,
@@ -333,12 +333,12 @@ const condition = v1(
     status: required(
       2,
       named("v1.ConditionStatus", "True", "False", "Unknown"),
-      "Whether the condition holds: one of True, False, Unknown.",
+      "Status of the condition: one of True, False, Unknown.",
       { openApi: { enum: false } },
     ),
     lastTransitionTime: value(3, time, "Time at which `status` last changed to another value."),
     reason: value(4, string, "Machine-readable CamelCase reason for the last transition."),
-    message: value(5, string, "Human-readable details about the last transition."),
+    message: value(5, string, "Human-readable message with details about the last transition."),
   },
 );
 
@@ -346,11 +346,16 @@ const definitionStatus = v1(
   "CustomResourceDefinitionStatus",
   "Observed state of a CustomResourceDefinition.",
   {
-    conditions: required(1, list(condition), "Latest observations, one entry per condition type.", {
-      listType: "map",
-      listMapKeys: ["type"],
-      required: false,
-    }),
+    conditions: required(
+      1,
+      list(condition),
+      "Latest observed conditions, one entry per condition type.",
+      {
+        listType: "map",
+        listMapKeys: ["type"],
+        required: false,
+      },
+    ),
     acceptedNames: required(
       2,
       definitionNames,
@@ -390,7 +395,7 @@ export const customResourceDefinitionV1 = v1(
       "Standard object metadata. The name must be `<plural>.<group>`.",
     ),
     spec: required(2, spec, "Names, scope, versions and schemas of the resource."),
-    status: value(3, definitionStatus, "Accepted names and conditions. Read-only for clients."),
+    status: value(3, definitionStatus, "Accepted names and conditions. Read-only."),
   },
 );
 

@@ -35,7 +35,7 @@ const columnDefinition = v1beta1(
     format: value(
       3,
       string,
-      "OpenAPI format of the values, `int32` or `name` for example. Optional.",
+      "OpenAPI format of the values, for example `int32` or `name`. Optional.",
     ),
     description: value(4, string, "Human-readable description of the column."),
     priority: value(
@@ -46,7 +46,7 @@ const columnDefinition = v1beta1(
     JSONPath: required(
       6,
       string,
-      "JSON path to the value within each object, `.spec.size` for example.",
+      "JSON path to the value within each object, for example `.spec.size`.",
     ),
   },
 );
@@ -105,7 +105,7 @@ const version = v1beta1("CustomResourceDefinitionVersion", "One version of a cus
   name: required(
     1,
     string,
-    "Name of the version as in URLs, `v1beta1` for example. Unique within the definition.",
+    "Name of the version as in URLs, for example `v1beta1`. Unique within the definition.",
   ),
   served: required(2, bool, "Whether the version is available through the API."),
   storage: required(
@@ -170,7 +170,7 @@ export const customResourceDefinitionV1beta1 = v1beta1(
       "Standard object metadata. The name must be `<plural>.<group>`.",
     ),
     spec: required(2, spec, "Names, scope, versions and schemas of the resource."),
-    status: value(3, status, "Accepted names and conditions. Read-only for clients."),
+    status: value(3, status, "Accepted names and conditions. Read-only."),
   },
 );
 

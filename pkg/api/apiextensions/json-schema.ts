@@ -152,7 +152,7 @@ const validationRule = v1(
     fieldPath: value(
       5,
       string,
-      "Relative JSON path of the field to blame, `.spec.size` for example. It must exist in " +
+      "Relative JSON path of the field to blame, for example `.spec.size`. It must exist in " +
         "the schema. Defaults to the position of the rule.",
     ),
     optionalOldSelf: pointer(
@@ -261,12 +261,12 @@ export const jsonSchemaProps: StructType<any> = v1(
     properties: value(
       29,
       map(recursive),
-      "Schemas of the named properties of an object. Excludes additionalProperties.",
+      "Schemas of the named properties of an object. Mutually exclusive with additionalProperties.",
     ),
     additionalProperties: pointer(
       30,
       jsonSchemaPropsOrBool,
-      "Schema of all values of a map, or true for any value. Excludes properties.",
+      "Schema of all values of a map, or true for any value. Mutually exclusive with properties.",
       bare,
     ),
     patternProperties: value(

@@ -54,11 +54,12 @@ const apiServiceSpec = v1(
         "version itself.",
     ),
     group: value(2, string, "API group to register. Empty only for the core group."),
-    version: value(3, string, "API version within the group, `v1` for example. Required."),
+    version: value(3, string, "API version within the group, for example `v1`. Required."),
     insecureSkipTLSVerify: value(
       4,
       bool,
-      "Whether to accept any serving certificate. Insecure; excludes caBundle. Defaults to false.",
+      "Whether to skip verification of the serving certificate. Insecure; mutually exclusive " +
+        "with caBundle. Defaults to false.",
     ),
     caBundle: value(
       5,
@@ -84,7 +85,7 @@ const apiServiceSpec = v1(
   },
 );
 
-const apiServiceCondition = v1("APIServiceCondition", "One observed aspect of an APIService.", {
+const apiServiceCondition = v1("APIServiceCondition", "One observed condition of an APIService.", {
   type: required(
     1,
     named("v1.APIServiceConditionType", "Available"),
@@ -94,19 +95,19 @@ const apiServiceCondition = v1("APIServiceCondition", "One observed aspect of an
   status: required(
     2,
     named("v1.ConditionStatus", "True", "False", "Unknown"),
-    "Whether the condition holds: one of True, False, Unknown.",
+    "Status of the condition: one of True, False, Unknown.",
     { openApi: { enum: false } },
   ),
   lastTransitionTime: value(3, time, "Time at which `status` last changed to another value."),
   reason: value(4, string, "Machine-readable CamelCase reason for the last transition."),
-  message: value(5, string, "Human-readable details about the last transition."),
+  message: value(5, string, "Human-readable message with details about the last transition."),
 });
 
 const apiServiceStatus = v1("APIServiceStatus", "Observed state of an APIService.", {
   conditions: value(
     1,
     list(apiServiceCondition),
-    "Latest observations, one entry per condition type.",
+    "Latest observed conditions, one entry per condition type.",
     {
       listType: "map",
       listMapKeys: ["type"],
@@ -127,11 +128,7 @@ const apiServiceV1 = v1(
       "Standard object metadata. The name must be `<version>.<group>`.",
     ),
     spec: value(2, apiServiceSpec, "Group version, priorities and Service."),
-    status: value(
-      3,
-      apiServiceStatus,
-      "Availability reported by the API server. Read-only for clients.",
-    ),
+    status: value(3, apiServiceStatus, "Availability reported by the API server. Read-only."),
   },
 );
 

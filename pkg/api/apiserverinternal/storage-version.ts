@@ -32,7 +32,7 @@ const serverStorageVersion = v1alpha1(
     encodingVersion: value(
       2,
       string,
-      "Group and version in which the server stores new objects, `apps/v1` for example.",
+      "Group and version in which the server stores new objects, for example `apps/v1`.",
     ),
     decodableVersions: value(
       3,
@@ -51,7 +51,7 @@ const serverStorageVersion = v1alpha1(
 
 const storageVersionCondition = v1alpha1(
   "StorageVersionCondition",
-  "One observed aspect of a StorageVersion.",
+  "One observed condition of a StorageVersion.",
   {
     type: required(
       1,
@@ -63,7 +63,7 @@ const storageVersionCondition = v1alpha1(
     status: required(
       2,
       named("v1alpha1.ConditionStatus", "True", "False", "Unknown"),
-      "Whether the condition holds: one of True, False, Unknown.",
+      "Status of the condition: one of True, False, Unknown.",
       { required: true, openApi: { enum: false } },
     ),
     observedGeneration: value(
@@ -75,7 +75,7 @@ const storageVersionCondition = v1alpha1(
     reason: required(5, string, "Machine-readable CamelCase reason for the last transition.", {
       required: true,
     }),
-    message: value(6, string, "Human-readable details about the last transition.", {
+    message: value(6, string, "Human-readable message with details about the last transition.", {
       required: true,
     }),
   },
@@ -97,7 +97,7 @@ const storageVersionStatus = v1alpha1(
     conditions: value(
       3,
       list(storageVersionCondition),
-      "Latest observations, one entry per condition type.",
+      "Latest observed conditions, one entry per condition type.",
       {
         listType: "map",
         listMapKeys: ["type"],

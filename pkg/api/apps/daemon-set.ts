@@ -112,7 +112,7 @@ const spec = v1("DaemonSetSpec", "Desired state of a DaemonSet.", {
   ),
 });
 
-const condition = v1("DaemonSetCondition", "One observed aspect of a DaemonSet.", {
+const condition = v1("DaemonSetCondition", "One observed condition of a DaemonSet.", {
   type: required(
     1,
     named("v1.DaemonSetConditionType"),
@@ -121,11 +121,11 @@ const condition = v1("DaemonSetCondition", "One observed aspect of a DaemonSet."
   status: required(
     2,
     named("v1.ConditionStatus"),
-    "Whether the condition holds: one of True, False, Unknown.",
+    "Status of the condition: one of True, False, Unknown.",
   ),
   lastTransitionTime: value(3, time, "Time at which `status` last changed to another value."),
   reason: value(4, string, "Machine-readable CamelCase reason for the last transition."),
-  message: value(5, string, "Human-readable details about the last transition."),
+  message: value(5, string, "Human-readable message with details about the last transition."),
 });
 
 const status = v1("DaemonSetStatus", "Observed state of a DaemonSet, counted in nodes.", {
@@ -157,7 +157,7 @@ const status = v1("DaemonSetStatus", "Observed state of a DaemonSet, counted in 
   conditions: value(
     10,
     list(condition),
-    "Latest observations, one entry per condition type.",
+    "Latest observed conditions, one entry per condition type.",
     byType,
   ),
 });
@@ -168,11 +168,7 @@ const daemonSetV1 = v1(
   {
     metadata: value(1, objectMeta, "Standard object metadata."),
     spec: value(2, spec, "Nodes to cover, pod template and update strategy."),
-    status: value(
-      3,
-      status,
-      "Node counts reported by the DaemonSet controller. Read-only for clients.",
-    ),
+    status: value(3, status, "Node counts reported by the DaemonSet controller. Read-only."),
   },
 );
 

@@ -136,7 +136,7 @@ const spec = v1("DeploymentSpec", "Desired state of a Deployment.", {
   ),
 });
 
-const condition = v1("DeploymentCondition", "One observed aspect of a Deployment.", {
+const condition = v1("DeploymentCondition", "One observed condition of a Deployment.", {
   type: required(
     1,
     named("v1.DeploymentConditionType", "Available", "Progressing", "ReplicaFailure"),
@@ -147,12 +147,12 @@ const condition = v1("DeploymentCondition", "One observed aspect of a Deployment
   status: required(
     2,
     named("v1.ConditionStatus"),
-    "Whether the condition holds: one of True, False, Unknown.",
+    "Status of the condition: one of True, False, Unknown.",
   ),
   lastUpdateTime: value(6, time, "Time at which the condition was last written."),
   lastTransitionTime: value(7, time, "Time at which `status` last changed to another value."),
   reason: value(4, string, "Machine-readable CamelCase reason for the last transition."),
-  message: value(5, string, "Human-readable details about the last transition."),
+  message: value(5, string, "Human-readable message with details about the last transition."),
 });
 
 const status = v1("DeploymentStatus", "Observed state of a Deployment.", {
@@ -183,7 +183,7 @@ const status = v1("DeploymentStatus", "Observed state of a Deployment.", {
   conditions: value(
     6,
     list(condition),
-    "Latest observations, one entry per condition type.",
+    "Latest observed conditions, one entry per condition type.",
     byType,
   ),
   collisionCount: pointer(
@@ -203,8 +203,7 @@ const deploymentV1 = v1(
     status: value(
       3,
       status,
-      "Pod counts and rollout progress reported by the Deployment controller. Read-only for " +
-        "clients.",
+      "Pod counts and rollout progress reported by the Deployment controller. Read-only.",
     ),
   },
 );

@@ -62,7 +62,7 @@ const spec = v1("ReplicaSetSpec", "Desired state of a ReplicaSet.", {
   ),
 });
 
-const condition = v1("ReplicaSetCondition", "One observed aspect of a ReplicaSet.", {
+const condition = v1("ReplicaSetCondition", "One observed condition of a ReplicaSet.", {
   type: required(
     1,
     named("v1.ReplicaSetConditionType", "ReplicaFailure"),
@@ -72,11 +72,11 @@ const condition = v1("ReplicaSetCondition", "One observed aspect of a ReplicaSet
   status: required(
     2,
     named("v1.ConditionStatus"),
-    "Whether the condition holds: one of True, False, Unknown.",
+    "Status of the condition: one of True, False, Unknown.",
   ),
   lastTransitionTime: value(3, time, "Time at which `status` last changed to another value."),
   reason: value(4, string, "Machine-readable CamelCase reason for the last transition."),
-  message: value(5, string, "Human-readable details about the last transition."),
+  message: value(5, string, "Human-readable message with details about the last transition."),
 });
 
 const status = v1("ReplicaSetStatus", "Observed state of a ReplicaSet.", {
@@ -105,7 +105,7 @@ const status = v1("ReplicaSetStatus", "Observed state of a ReplicaSet.", {
   conditions: value(
     6,
     list(condition),
-    "Latest observations, one entry per condition type.",
+    "Latest observed conditions, one entry per condition type.",
     byType,
   ),
 });
@@ -116,11 +116,7 @@ const replicaSetV1 = v1(
   {
     metadata: value(1, objectMeta, "Standard object metadata."),
     spec: value(2, spec, "Replica count, selector and pod template."),
-    status: value(
-      3,
-      status,
-      "Pod counts reported by the ReplicaSet controller. Read-only for clients.",
-    ),
+    status: value(3, status, "Pod counts reported by the ReplicaSet controller. Read-only."),
   },
 );
 

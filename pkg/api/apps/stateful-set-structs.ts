@@ -166,7 +166,7 @@ const spec = v1("StatefulSetSpec", "Desired state of a StatefulSet.", {
   ),
 });
 
-const condition = v1("StatefulSetCondition", "One observed aspect of a StatefulSet.", {
+const condition = v1("StatefulSetCondition", "One observed condition of a StatefulSet.", {
   type: required(
     1,
     named("v1.StatefulSetConditionType"),
@@ -175,11 +175,11 @@ const condition = v1("StatefulSetCondition", "One observed aspect of a StatefulS
   status: required(
     2,
     named("v1.ConditionStatus"),
-    "Whether the condition holds: one of True, False, Unknown.",
+    "Status of the condition: one of True, False, Unknown.",
   ),
   lastTransitionTime: value(3, time, "Time at which `status` last changed to another value."),
   reason: value(4, string, "Machine-readable CamelCase reason for the last transition."),
-  message: value(5, string, "Human-readable details about the last transition."),
+  message: value(5, string, "Human-readable message with details about the last transition."),
 });
 
 const status = v1("StatefulSetStatus", "Observed state of a StatefulSet.", {
@@ -207,7 +207,7 @@ const status = v1("StatefulSetStatus", "Observed state of a StatefulSet.", {
   conditions: value(
     10,
     list(condition),
-    "Latest observations, one entry per condition type.",
+    "Latest observed conditions, one entry per condition type.",
     byType,
   ),
   availableReplicas: required(
@@ -229,7 +229,7 @@ export const statefulSetV1 = v1(
     status: value(
       3,
       status,
-      "Pod counts and revisions reported by the StatefulSet controller. Read-only for clients.",
+      "Pod counts and revisions reported by the StatefulSet controller. Read-only.",
     ),
   },
 );

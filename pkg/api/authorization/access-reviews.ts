@@ -14,12 +14,12 @@ const subjectAccessReviewSpec = v1(
     resourceAttributes: pointer(
       1,
       resourceAttributes,
-      "Request for a resource of the API. Excludes nonResourceAttributes.",
+      "Request for a resource of the API. Mutually exclusive with nonResourceAttributes.",
     ),
     nonResourceAttributes: pointer(
       2,
       nonResourceAttributes,
-      "Request for a path outside the resource API. Excludes resourceAttributes.",
+      "Request for a path outside the resource API. Mutually exclusive with resourceAttributes.",
     ),
     user: value(3, string, "Name of the user to check. User or groups must be set."),
     groups: value(4, list(string), "Groups of the user to check.", { listType: "atomic" }),
@@ -61,12 +61,12 @@ const selfSubjectAccessReviewSpec = v1(
     resourceAttributes: pointer(
       1,
       resourceAttributes,
-      "Request for a resource of the API. Excludes nonResourceAttributes.",
+      "Request for a resource of the API. Mutually exclusive with nonResourceAttributes.",
     ),
     nonResourceAttributes: pointer(
       2,
       nonResourceAttributes,
-      "Request for a path outside the resource API. Excludes resourceAttributes.",
+      "Request for a path outside the resource API. Mutually exclusive with resourceAttributes.",
     ),
   },
 );

@@ -12,11 +12,11 @@ const fieldSelectorRequirement = meta(
   "FieldSelectorRequirement",
   "One condition of a field selector.",
   {
-    key: required(1, string, "Path of the field, `spec.nodeName` for example."),
+    key: required(1, string, "Path of the field, for example `spec.nodeName`."),
     operator: required(
       2,
       named("v1.FieldSelectorOperator", ...operators),
-      "Relation between field and values: one of In, NotIn, Exists, DoesNotExist.",
+      "Relationship of the field to the values: one of In, NotIn, Exists, DoesNotExist.",
       { openApi: { enum: false } },
     ),
     values: value(
@@ -37,13 +37,13 @@ const fieldSelectorAttributes = v1(
     rawSelector: value(
       1,
       string,
-      "Selector in the form of the query parameter. Excludes requirements. Webhook " +
-        "authorizers should ignore it.",
+      "Selector in the form of the query parameter. Mutually exclusive with requirements. " +
+        "Webhook authorizers should ignore it.",
     ),
     requirements: value(
       2,
       list(fieldSelectorRequirement),
-      "Parsed selector; all conditions must hold. Excludes rawSelector.",
+      "Parsed selector; all conditions must hold. Mutually exclusive with rawSelector.",
       atomic,
     ),
   },
@@ -57,13 +57,13 @@ const labelSelectorAttributes = v1(
     rawSelector: value(
       1,
       string,
-      "Selector in the form of the query parameter. Excludes requirements. Webhook " +
-        "authorizers should ignore it.",
+      "Selector in the form of the query parameter. Mutually exclusive with requirements. " +
+        "Webhook authorizers should ignore it.",
     ),
     requirements: value(
       2,
       labelSelector.fields.matchExpressions.type,
-      "Parsed selector; all conditions must hold. Excludes rawSelector.",
+      "Parsed selector; all conditions must hold. Mutually exclusive with rawSelector.",
       atomic,
     ),
   },
@@ -99,7 +99,7 @@ export const nonResourceAttributes = v1(
   "NonResourceAttributes",
   "Attributes of a request for a path outside the resource API.",
   {
-    path: value(1, string, "URL path of the request, `/healthz` for example."),
-    verb: value(2, string, "HTTP method of the request in lower case, `get` for example."),
+    path: value(1, string, "URL path of the request, for example `/healthz`."),
+    verb: value(2, string, "HTTP method of the request in lower case, for example `get`."),
   },
 );

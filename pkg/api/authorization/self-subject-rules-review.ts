@@ -17,7 +17,7 @@ const resourceRule = v1("ResourceRule", "Verbs that the caller may use on resour
   verbs: required(
     1,
     list(string),
-    "Allowed verbs, `get` or `create` for example. `*` means all verbs.",
+    "Allowed verbs, for example `get` or `create`. `*` means all verbs.",
     atomic,
   ),
   apiGroups: value(2, list(string), "API groups of the resources. `*` means all groups.", atomic),

@@ -50,9 +50,9 @@ const crossVersionObjectReference = v2(
   "CrossVersionObjectReference",
   "Reference to an object in the same namespace.",
   {
-    kind: required(1, string, "Kind of the object, Deployment for example."),
+    kind: required(1, string, "Kind of the object, for example Deployment."),
     name: required(2, string, "Name of the referenced object."),
-    apiVersion: value(3, string, "API group and version of the object, apps/v1 for example."),
+    apiVersion: value(3, string, "API group and version of the object, for example apps/v1."),
   },
 );
 
@@ -86,7 +86,7 @@ const container = required(3, string, "Name of the container in the pods of the 
 
 const objectMetricSource = v2(
   "ObjectMetricSource",
-  "Metric that describes one Kubernetes object, hits per second of an Ingress for example.",
+  "Metric that describes one Kubernetes object, for example hits per second of an Ingress.",
   {
     describedObject: described(1),
     target: target(2),
@@ -121,7 +121,7 @@ const containerResourceMetricSource = v2(
 
 const externalMetricSource = v2(
   "ExternalMetricSource",
-  "Metric from outside the cluster, the length of a cloud queue for example.",
+  "Metric from outside the cluster, for example the length of a cloud queue.",
   {
     metric: metric(1),
     target: target(2),
@@ -328,7 +328,7 @@ const spec = v2("HorizontalPodAutoscalerSpec", "Desired behavior of a Horizontal
 
 const condition = v2(
   "HorizontalPodAutoscalerCondition",
-  "One observed aspect of a HorizontalPodAutoscaler.",
+  "One observed condition of a HorizontalPodAutoscaler.",
   {
     type: required(
       1,
@@ -345,11 +345,11 @@ const condition = v2(
     status: required(
       2,
       named("v1.ConditionStatus"),
-      "Whether the condition holds: one of True, False, Unknown.",
+      "Status of the condition: one of True, False, Unknown.",
     ),
     lastTransitionTime: value(3, time, "Time at which `status` last changed to another value."),
     reason: value(4, string, "Machine-readable CamelCase reason for the last transition."),
-    message: value(5, string, "Human-readable details about the last transition."),
+    message: value(5, string, "Human-readable message with details about the last transition."),
   },
 );
 
@@ -362,12 +362,17 @@ const status = v2("HorizontalPodAutoscalerStatus", "Observed state of a Horizont
     ...atomic,
     required: false,
   }),
-  conditions: value(6, list(condition), "Latest observations, one entry per condition type.", {
-    listType: "map",
-    listMapKeys: ["type"],
-    patchStrategy: ["merge"],
-    patchMergeKey: "type",
-  }),
+  conditions: value(
+    6,
+    list(condition),
+    "Latest observed conditions, one entry per condition type.",
+    {
+      listType: "map",
+      listMapKeys: ["type"],
+      patchStrategy: ["merge"],
+      patchMergeKey: "type",
+    },
+  ),
 });
 
 export const horizontalPodAutoscalerV2 = v2(
@@ -376,11 +381,7 @@ export const horizontalPodAutoscalerV2 = v2(
   {
     metadata: value(1, objectMeta, "Standard object metadata."),
     spec: value(2, spec, "Target, replica bounds, metrics and pace of scaling."),
-    status: value(
-      3,
-      status,
-      "Last computed replica count and metric readings. Read-only for clients.",
-    ),
+    status: value(3, status, "Last computed replica count and metric readings. Read-only."),
   },
 );
 

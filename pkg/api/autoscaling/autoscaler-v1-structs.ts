@@ -20,9 +20,9 @@ const crossVersionObjectReference = v1(
   "CrossVersionObjectReference",
   "Reference to an object in the same namespace.",
   {
-    kind: required(1, string, "Kind of the object, Deployment for example."),
+    kind: required(1, string, "Kind of the object, for example Deployment."),
     name: required(2, string, "Name of the referenced object."),
-    apiVersion: value(3, string, "API group and version of the object, apps/v1 for example."),
+    apiVersion: value(3, string, "API group and version of the object, for example apps/v1."),
   },
   { atomic: true },
 );
@@ -40,7 +40,7 @@ const resourceName = required(
 
 const objectMetricSource = v1(
   "ObjectMetricSource",
-  "Metric that describes one Kubernetes object, hits per second of an Ingress for example.",
+  "Metric that describes one Kubernetes object, for example hits per second of an Ingress.",
   {
     target: described,
     metricName: metricName(2),
@@ -95,7 +95,7 @@ const containerResourceMetricSource = v1(
 
 const externalMetricSource = v1(
   "ExternalMetricSource",
-  "Metric from outside the cluster, the length of a cloud queue for example.",
+  "Metric from outside the cluster, for example the length of a cloud queue.",
   {
     metricName: metricName(1),
     metricSelector: selector(2),
@@ -235,7 +235,7 @@ export const metricStatusV1 = v1("MetricStatus", "One metric as the autoscaler l
 
 export const conditionV1 = v1(
   "HorizontalPodAutoscalerCondition",
-  "One observed aspect of a HorizontalPodAutoscaler.",
+  "One observed condition of a HorizontalPodAutoscaler.",
   {
     type: required(
       1,
@@ -251,11 +251,11 @@ export const conditionV1 = v1(
     status: required(
       2,
       named("v1.ConditionStatus"),
-      "Whether the condition holds: one of True, False, Unknown.",
+      "Status of the condition: one of True, False, Unknown.",
     ),
     lastTransitionTime: value(3, time, "Time at which `status` last changed to another value."),
     reason: value(4, string, "Machine-readable CamelCase reason for the last transition."),
-    message: value(5, string, "Human-readable details about the last transition."),
+    message: value(5, string, "Human-readable message with details about the last transition."),
   },
 );
 
@@ -303,7 +303,7 @@ export const horizontalPodAutoscalerV1 = v1(
   {
     metadata: value(1, objectMeta, "Standard object metadata."),
     spec: value(2, spec, "Target, replica bounds and CPU utilization to keep."),
-    status: value(3, status, "Last computed replica count and CPU reading. Read-only for clients."),
+    status: value(3, status, "Last computed replica count and CPU reading. Read-only."),
   },
 );
 

@@ -17,7 +17,7 @@ const scaleStatus = v1("ScaleStatus", "Observed size of a scalable object.", {
   selector: value(
     2,
     string,
-    "Label selector of the pods in its string form, `app=web,tier=front` for example. " +
+    "Label selector of the pods in its string form, for example `app=web,tier=front`. " +
       "Autoscalers use it to find the pods.",
   ),
 });
@@ -34,7 +34,7 @@ export const scaleV1 = v1(
         "scaled object.",
     ),
     spec: value(2, scaleSpec, "Replica count to set."),
-    status: value(3, scaleStatus, "Replica count found. Read-only for clients."),
+    status: value(3, scaleStatus, "Replica count found. Read-only."),
   },
 );
 

@@ -40,14 +40,14 @@ const cronJobSpec = v1("CronJobSpec", "Desired state of a CronJob.", {
   schedule: required(
     1,
     string,
-    "Schedule in cron format, `0 4 * * MON-FRI` for example, or a macro such as `@daily`. " +
-      "Set the time zone in timeZone, not with TZ or CRON_TZ here.",
+    "Schedule in cron format, for example `0 4 * * MON-FRI`, or a macro such as `@daily`. Set " +
+      "the time zone in timeZone, not with TZ or CRON_TZ here.",
   ),
   timeZone: pointer(
     8,
     string,
-    "Time zone of the schedule by its tz database name, Europe/Berlin for example. " +
-      "Defaults to the time zone of kube-controller-manager.",
+    "Time zone of the schedule by its tz database name, for example Europe/Berlin. Defaults to " +
+      "the time zone of kube-controller-manager.",
   ),
   startingDeadlineSeconds: pointer(
     2,
@@ -102,7 +102,7 @@ const cronJobV1 = v1("CronJob", "CronJob creates Jobs on a repeating schedule.",
   status: value(
     3,
     cronJobStatus,
-    "Running Jobs and last run reported by the CronJob controller. Read-only for clients.",
+    "Running Jobs and last run reported by the CronJob controller. Read-only.",
   ),
 });
 

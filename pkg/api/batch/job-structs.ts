@@ -51,7 +51,7 @@ const onPodConditions = v1(
     type: required(
       1,
       named("v1.PodConditionType"),
-      "Condition type to look for, DisruptionTarget for example.",
+      "Condition type to look for, for example DisruptionTarget.",
     ),
     status: required(
       2,
@@ -232,7 +232,7 @@ export const jobSpec = v1("JobSpec", "Desired state of a Job.", {
   ),
 });
 
-const condition = v1("JobCondition", "One observed aspect of a Job.", {
+const condition = v1("JobCondition", "One observed condition of a Job.", {
   type: required(
     1,
     named(
@@ -250,12 +250,12 @@ const condition = v1("JobCondition", "One observed aspect of a Job.", {
   status: required(
     2,
     named("v1.ConditionStatus"),
-    "Whether the condition holds: one of True, False, Unknown.",
+    "Status of the condition: one of True, False, Unknown.",
   ),
   lastProbeTime: value(3, time, "Time at which the condition was last checked."),
   lastTransitionTime: value(4, time, "Time at which `status` last changed to another value."),
   reason: value(5, string, "Machine-readable CamelCase reason for the last transition."),
-  message: value(6, string, "Human-readable details about the last transition."),
+  message: value(6, string, "Human-readable message with details about the last transition."),
 });
 
 export const uncounted = v1(
@@ -278,7 +278,7 @@ const jobStatus = v1("JobStatus", "Observed state of a Job.", {
   conditions: value(
     1,
     list(condition),
-    "Latest observations. Complete or Failed with status True marks the Job as finished.",
+    "Latest observed conditions. Complete or Failed with status True marks the Job as finished.",
     {
       listType: "atomic",
       patchStrategy: ["merge"],
@@ -325,11 +325,7 @@ const jobStatus = v1("JobStatus", "Observed state of a Job.", {
 export const jobV1 = v1("Job", "Job runs pods until a given number of them has succeeded.", {
   metadata: value(1, objectMeta, "Standard object metadata."),
   spec: value(2, jobSpec, "Pod template, completions, parallelism and failure handling."),
-  status: value(
-    3,
-    jobStatus,
-    "Pod counts and outcome reported by the Job controller. Read-only for clients.",
-  ),
+  status: value(3, jobStatus, "Pod counts and outcome reported by the Job controller. Read-only."),
 });
 
 export const jobTemplateSpec = v1(

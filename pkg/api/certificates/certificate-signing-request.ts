@@ -110,8 +110,8 @@ const certificateSigningRequestCondition = v1(
     type: required(
       1,
       named("v1.RequestConditionType", "Approved", "Denied", "Failed"),
-      "One of Approved, Denied, Failed, or a type of the signer. Approved and Denied exclude " +
-        "each other, and none of the three can be removed once set.",
+      "One of Approved, Denied, Failed, or a type of the signer. Approved and Denied are " +
+        "mutually exclusive, and none of the three can be removed once set.",
       { openApi: { enum: false } },
     ),
     status: required(
@@ -121,7 +121,7 @@ const certificateSigningRequestCondition = v1(
       { openApi: { enum: false } },
     ),
     reason: value(2, string, "Machine-readable CamelCase reason for the last transition."),
-    message: value(3, string, "Human-readable details about the last transition."),
+    message: value(3, string, "Human-readable message with details about the last transition."),
     lastUpdateTime: value(
       4,
       time,

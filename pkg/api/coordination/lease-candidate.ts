@@ -53,7 +53,7 @@ function leaseCandidateIn(version: "v1beta1" | "v1alpha2") {
       strategy: value(
         6,
         named("v1.CoordinatedLeaseStrategy"),
-        "How the election picks a leader, OldestEmulationVersion for example. Candidates of " +
+        "How the election picks a leader, for example OldestEmulationVersion. Candidates of " +
           "one Lease that disagree follow the one with the latest binaryVersion.",
         { openApi: { required: true } },
       ),

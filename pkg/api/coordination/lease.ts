@@ -38,8 +38,8 @@ const leaseSpec = v1("LeaseSpec", "Holder of a Lease, and how long it may count 
   strategy: pointer(
     6,
     named("v1.CoordinatedLeaseStrategy"),
-    "How coordinated election picks the holder, OldestEmulationVersion for example. Beta, " +
-      "off by default: requires the feature gate CoordinatedLeaderElection.",
+    "How coordinated election picks the holder, for example OldestEmulationVersion. Beta, off " +
+      "by default: requires the feature gate CoordinatedLeaderElection.",
     { gate: "CoordinatedLeaderElection" },
   ),
   preferredHolder: pointer(

@@ -14,7 +14,7 @@ const componentCondition = v1("ComponentCondition", "Result of one health check.
   status: required(
     2,
     named("v1.ConditionStatus", "True", "False", "Unknown"),
-    "Whether the condition holds: one of True, False, Unknown.",
+    "Status of the condition: one of True, False, Unknown.",
     { openApi: { enum: false } },
   ),
   message: value(3, string, "Response of the component."),

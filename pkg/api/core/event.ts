@@ -85,13 +85,13 @@ const eventV1 = v1(
     reportingComponent: required(
       14,
       string,
-      "Controller that reports the event, `example.com/controller` for example.",
+      "Controller that reports the event, for example `example.com/controller`.",
       { openApi: { required: false } },
     ),
     reportingInstance: required(
       15,
       string,
-      "Instance of the controller, `controller-xyzf` for example. At most 128 characters.",
+      "Instance of the controller, for example `controller-xyzf`. At most 128 characters.",
       { openApi: { required: false } },
     ),
   },
@@ -123,14 +123,14 @@ const newEventV1 = eventsV1(
     reportingController: value(
       4,
       string,
-      "Controller that reports the event, `example.com/controller` for example. Required for " +
+      "Controller that reports the event, for example `example.com/controller`. Required for " +
         "new events.",
     ),
     reportingInstance: value(
       5,
       string,
-      "Instance of the controller, `controller-xyzf` for example. Required for new events, " +
-        "at most 128 characters.",
+      "Instance of the controller, for example `controller-xyzf`. Required for new events, at " +
+        "most 128 characters.",
     ),
     action: value(
       6,

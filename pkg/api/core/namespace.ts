@@ -19,7 +19,7 @@ const namespaceSpec = v1("NamespaceSpec", "Desired state of a namespace.", {
 
 const namespaceCondition = v1(
   "NamespaceCondition",
-  "One observed aspect of a namespace that is being deleted.",
+  "One observed condition of a namespace that is being deleted.",
   {
     type: required(
       1,
@@ -31,12 +31,12 @@ const namespaceCondition = v1(
     status: required(
       2,
       named("v1.ConditionStatus", "True", "False", "Unknown"),
-      "Whether the condition holds: one of True, False, Unknown.",
+      "Status of the condition: one of True, False, Unknown.",
       { openApi: { enum: false } },
     ),
     lastTransitionTime: value(4, time, "Time at which `status` last changed to another value."),
     reason: value(5, string, "Machine-readable CamelCase reason for the last transition."),
-    message: value(6, string, "Human-readable details about the last transition."),
+    message: value(6, string, "Human-readable message with details about the last transition."),
   },
 );
 
@@ -51,7 +51,7 @@ const namespaceStatus = v1("NamespaceStatus", "Observed state of a namespace.", 
   conditions: value(
     2,
     list(namespaceCondition),
-    "Latest observations, which explain why a deletion does not proceed.",
+    "Latest observed conditions, which explain why a deletion does not proceed.",
     {
       listType: "map",
       listMapKeys: ["type"],
@@ -67,7 +67,7 @@ const namespaceV1 = v1(
   {
     metadata: value(1, objectMeta, "Standard object metadata. The name is a DNS label."),
     spec: value(2, namespaceSpec, "Finalizers of the namespace."),
-    status: value(3, namespaceStatus, "Phase and conditions. Read-only for clients."),
+    status: value(3, namespaceStatus, "Phase and conditions. Read-only."),
   },
 );
 

@@ -7,7 +7,7 @@ export const rangeAllocation = structs("api/core/v1")(
   "RangeAllocation records which numbers of a range are in use.",
   {
     metadata: value(1, objectMeta, "Standard object metadata."),
-    range: required(2, string, "Range of numbers, `30000-32767` for example."),
+    range: required(2, string, "Range of numbers, for example `30000-32767`."),
     data: required(
       3,
       bytes,

@@ -64,7 +64,7 @@ const replicationControllerSpec = v1(
 
 const condition = v1(
   "ReplicationControllerCondition",
-  "One observed aspect of a ReplicationController.",
+  "One observed condition of a ReplicationController.",
   {
     type: required(
       1,
@@ -74,11 +74,11 @@ const condition = v1(
     status: required(
       2,
       named("v1.ConditionStatus"),
-      "Whether the condition holds: one of True, False, Unknown.",
+      "Status of the condition: one of True, False, Unknown.",
     ),
     lastTransitionTime: value(3, time, "Time at which `status` last changed to another value."),
     reason: value(4, string, "Machine-readable CamelCase reason for the last transition."),
-    message: value(5, string, "Human-readable details about the last transition."),
+    message: value(5, string, "Human-readable message with details about the last transition."),
   },
 );
 
@@ -91,12 +91,17 @@ const replicationControllerStatus = v1(
     readyReplicas: value(4, int32, "Pods whose Ready condition is True."),
     availableReplicas: value(5, int32, "Pods that have been ready for at least minReadySeconds."),
     observedGeneration: value(3, int64, "Value of metadata.generation that this status describes."),
-    conditions: value(6, list(condition), "Latest observations, one entry per condition type.", {
-      listType: "map",
-      listMapKeys: ["type"],
-      patchStrategy: ["merge"],
-      patchMergeKey: "type",
-    }),
+    conditions: value(
+      6,
+      list(condition),
+      "Latest observed conditions, one entry per condition type.",
+      {
+        listType: "map",
+        listMapKeys: ["type"],
+        patchStrategy: ["merge"],
+        patchMergeKey: "type",
+      },
+    ),
   },
 );
 
@@ -114,7 +119,7 @@ const replicationControllerV1 = v1(
     status: value(
       3,
       replicationControllerStatus,
-      "Pod counts reported by the replication controller. Read-only for clients.",
+      "Pod counts reported by the replication controller. Read-only.",
     ),
   },
 );

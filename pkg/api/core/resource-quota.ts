@@ -45,7 +45,7 @@ const scopedResourceSelectorRequirement = v1(
     operator: required(
       2,
       named("v1.ScopeSelectorOperator", "In", "NotIn", "Exists", "DoesNotExist"),
-      "Relation between scope and values: one of In, NotIn, Exists, DoesNotExist. Scopes " +
+      "Relationship of the scope to the values: one of In, NotIn, Exists, DoesNotExist. Scopes " +
         "other than PriorityClass and VolumeAttributesClass allow Exists only.",
     ),
     values: value(
@@ -123,8 +123,7 @@ const resourceQuotaV1 = v1(
     status: value(
       3,
       resourceQuotaStatus,
-      "Enforced limits and usage, kept by admission and the quota controller. Read-only for " +
-        "clients.",
+      "Enforced limits and usage, kept by admission and the quota controller. Read-only.",
     ),
   },
 );

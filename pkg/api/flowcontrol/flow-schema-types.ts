@@ -107,7 +107,7 @@ const resourcePolicyRule = v1(
     resources: required(
       3,
       list(string),
-      "Resources to match in lowercase plural, `pods` or `pods/status` for example. `*` " +
+      "Resources to match in lowercase plural, for example `pods` or `pods/status`. `*` " +
         "matches all and must stand alone.",
       {
         listType: "set",
@@ -145,8 +145,8 @@ const nonResourcePolicyRule = v1(
     nonResourceURLs: required(
       6,
       list(string),
-      "Paths to match, `/healthz` or `/healthz/*` for example. `*` matches all and must " +
-        "stand alone.",
+      "Paths to match, for example `/healthz` or `/healthz/*`. `*` matches all and must stand " +
+        "alone.",
       {
         listType: "set",
       },
@@ -222,11 +222,7 @@ export const flowSchemaV1 = v1(
   {
     metadata: value(1, objectMeta, "Standard object metadata."),
     spec: value(2, flowSchemaSpec, "Requests to match and their priority level."),
-    status: value(
-      3,
-      flowSchemaStatus,
-      "Conditions reported by the API servers. Read-only for clients.",
-    ),
+    status: value(3, flowSchemaStatus, "Conditions reported by the API servers. Read-only."),
   },
 );
 

@@ -166,7 +166,7 @@ const priorityLevelConfigurationV1 = v1(
     status: value(
       3,
       priorityLevelConfigurationStatus,
-      "Conditions reported by the API servers. Read-only for clients.",
+      "Conditions reported by the API servers. Read-only.",
     ),
   },
 );

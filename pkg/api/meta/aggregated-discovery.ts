@@ -51,7 +51,7 @@ const apiResourceDiscovery = v2(
     categories: value(
       7,
       list(string),
-      "Groups of resources that the resource belongs to, `all` for example.",
+      "Groups of resources that the resource belongs to, for example `all`.",
       {
         listType: "set",
       },

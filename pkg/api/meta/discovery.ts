@@ -112,7 +112,7 @@ const apiResource = v1("APIResource", "Resource in discovery.", {
   categories: value(
     7,
     list(string),
-    "Groups of resources that the resource belongs to, `all` for example.",
+    "Groups of resources that the resource belongs to, for example `all`.",
     {
       listType: "atomic",
     },

@@ -51,8 +51,8 @@ export const deleteOptions = v1("DeleteOptions", "Options of a delete request.",
   orphanDependents: pointer(
     3,
     bool,
-    "Deprecated: use propagationPolicy. Whether dependents are kept; true adds the " +
-      "finalizer `orphan`. Excludes propagationPolicy.",
+    "Deprecated: use propagationPolicy. Whether dependents are kept; true adds the finalizer " +
+      "`orphan`. Mutually exclusive with propagationPolicy.",
   ),
   propagationPolicy: pointer(
     4,
@@ -126,13 +126,13 @@ export const listOptions = v1("ListOptions", "Options of a list or watch request
   labelSelector: value(
     1,
     string,
-    "Restricts the list of returned objects by labels: `app=web,tier!=front` for example. " +
+    "Restricts the list of returned objects by labels, for example `app=web,tier!=front`. " +
       "Defaults to everything.",
   ),
   fieldSelector: value(
     2,
     string,
-    "Restricts the list of returned objects by fields, `metadata.name=web` for example. Only " +
+    "Restricts the list of returned objects by fields, for example `metadata.name=web`. Only " +
       "some fields can be selected. Defaults to everything.",
   ),
   watch: value(

@@ -5,9 +5,9 @@ import { listMeta } from "#meta";
 const v1 = structs("apimachinery/pkg/apis/meta/v1");
 
 const statusCause = v1("StatusCause", "One cause of a failure.", {
-  reason: value(1, named("v1.CauseType"), "Machine-readable cause, FieldValueInvalid for example."),
+  reason: value(1, named("v1.CauseType"), "Machine-readable cause, for example FieldValueInvalid."),
   message: value(2, string, "Human-readable description of the cause."),
-  field: value(3, string, "JSON path of the field at fault, `items[0].name` for example."),
+  field: value(3, string, "JSON path of the field at fault, for example `items[0].name`."),
 });
 
 const statusDetails = v1("StatusDetails", "Details about the object and the causes of a failure.", {
@@ -36,7 +36,7 @@ export const status = v1(
     reason: value(
       4,
       named("v1.StatusReason"),
-      "Machine-readable reason for a failure, NotFound or AlreadyExists for example. Refines " +
+      "Machine-readable reason for a failure, for example NotFound or AlreadyExists. Refines " +
         "the status code.",
     ),
     details: pointer(

@@ -20,8 +20,8 @@ const serviceBackendPort = v1(
   "ServiceBackendPort",
   "Port of a Service, either by name or by number.",
   {
-    name: value(1, string, "Name of the port on the Service. Excludes number."),
-    number: value(2, int32, "Number of the port on the Service. Excludes name."),
+    name: value(1, string, "Name of the port on the Service. Mutually exclusive with number."),
+    number: value(2, int32, "Number of the port on the Service. Mutually exclusive with name."),
   },
   { atomic: true },
 );
@@ -42,13 +42,13 @@ const ingressBackend = v1(
     service: pointer(
       4,
       ingressServiceBackend,
-      "Service that receives the requests. Excludes resource.",
+      "Service that receives the requests. Mutually exclusive with resource.",
     ),
     resource: pointer(
       3,
       typedLocalObjectReference,
-      "Object in the namespace of the Ingress that the controller routes to, a storage " +
-        "bucket for example. Excludes service.",
+      "Object in the namespace of the Ingress that the controller routes to, for example a " +
+        "storage bucket. Mutually exclusive with service.",
     ),
   },
 );
@@ -188,7 +188,7 @@ const ingressLoadBalancerStatus = v1(
     ingress: value(
       1,
       list(ingressLoadBalancerIngress),
-      "Addresses under which the Ingress can be reached.",
+      "Addresses at which the Ingress can be reached.",
       { listType: "atomic" },
     ),
   },
@@ -205,11 +205,7 @@ export const ingressV1 = v1(
   {
     metadata: value(1, objectMeta, "Standard object metadata."),
     spec: value(2, ingressSpec, "Rules, default backend and TLS settings."),
-    status: value(
-      3,
-      ingressStatus,
-      "Addresses reported by the Ingress controller. Read-only for clients.",
-    ),
+    status: value(3, ingressStatus, "Addresses reported by the Ingress controller. Read-only."),
   },
 );
 

@@ -60,11 +60,7 @@ export const ingressV1beta1 = v1beta1(
   {
     metadata: value(1, objectMeta, "Standard object metadata."),
     spec: value(2, spec, "Rules, default backend and TLS settings."),
-    status: value(
-      3,
-      ingressStatus,
-      "Addresses reported by the Ingress controller. Read-only for clients.",
-    ),
+    status: value(3, ingressStatus, "Addresses reported by the Ingress controller. Read-only."),
   },
 );
 

@@ -15,7 +15,7 @@ function ipAddressIn(version: "v1" | "v1beta1") {
       resource: value(
         2,
         string,
-        "Resource of the object in plural, `services` for example. Required.",
+        "Resource of the object in plural, for example `services`. Required.",
         { openApi: { required: true } },
       ),
       namespace: value(3, string, "Namespace of the object. Empty when it is cluster-scoped."),

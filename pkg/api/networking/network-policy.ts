@@ -24,7 +24,7 @@ const ipBlock = v1("IPBlock", "Range of IP addresses, minus exceptions.", {
   cidr: required(
     1,
     string,
-    "Range in CIDR notation, `192.168.1.0/24` or `2001:db8::/64` for example.",
+    "Range in CIDR notation, for example `192.168.1.0/24` or `2001:db8::/64`.",
   ),
   except: value(
     2,
@@ -55,7 +55,8 @@ const networkPolicyPort = v1("NetworkPolicyPort", "Port or range of ports that t
 
 const networkPolicyPeer = v1(
   "NetworkPolicyPeer",
-  "Other side of a connection: pods, namespaces or an IP range. ipBlock excludes the selectors.",
+  "Other side of a connection: pods, namespaces or an IP range. ipBlock is mutually exclusive " +
+    "with the selectors.",
   {
     podSelector: pointer(
       1,
@@ -72,7 +73,8 @@ const networkPolicyPeer = v1(
     ipBlock: pointer(
       3,
       ipBlock,
-      "Range of addresses, mainly for peers outside the cluster. Excludes both selectors.",
+      "Range of addresses, mainly for peers outside the cluster. Mutually exclusive with both " +
+        "selectors.",
     ),
   },
 );

@@ -23,7 +23,7 @@ function structOf(version: string) {
     conditions: value(
       1,
       list(condition),
-      "Latest observations. Ready tells whether addresses can be allocated from the ranges.",
+      "Latest observed conditions. Ready tells whether addresses can be allocated from the ranges.",
       {
         listType: "map",
         listMapKeys: ["type"],
@@ -38,11 +38,7 @@ function structOf(version: string) {
     {
       metadata: value(1, objectMeta, "Standard object metadata."),
       spec: value(2, spec, "IP ranges to allocate from."),
-      status: value(
-        3,
-        status,
-        "Readiness reported by the ServiceCIDR controller. Read-only for clients.",
-      ),
+      status: value(3, status, "Readiness reported by the ServiceCIDR controller. Read-only."),
     },
   );
 }

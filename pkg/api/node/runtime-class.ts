@@ -66,7 +66,7 @@ const runtimeClassV1 = v1(
     handler: required(
       2,
       string,
-      "Handler of the CRI configuration on the nodes, `runc` or `kata` for example. A " +
+      "Handler of the CRI configuration on the nodes, for example `runc` or `kata`. A " +
         "lowercase DNS label. Immutable.",
     ),
     overhead: pointer(

@@ -32,7 +32,7 @@ const v1 = structs("api/policy/v1");
 
 const podDisruptionBudgetSpec = v1(
   "PodDisruptionBudgetSpec",
-  "Desired state of a PodDisruptionBudget. minAvailable and maxUnavailable exclude each other.",
+  "Desired state of a PodDisruptionBudget. minAvailable and maxUnavailable are mutually exclusive.",
   {
     minAvailable: pointer(
       1,
@@ -86,7 +86,8 @@ const podDisruptionBudgetStatus = v1(
     conditions: value(
       7,
       list(condition),
-      "Latest observations. DisruptionAllowed tells whether evictions are possible, and why not.",
+      "Latest observed conditions. DisruptionAllowed tells whether evictions are possible, and " +
+        "why not.",
       {
         listType: "map",
         listMapKeys: ["type"],
@@ -107,7 +108,7 @@ const podDisruptionBudgetV1 = v1(
     status: value(
       3,
       podDisruptionBudgetStatus,
-      "Evictions currently allowed, reported by the disruption controller. Read-only for clients.",
+      "Evictions currently allowed, reported by the disruption controller. Read-only.",
     ),
   },
 );

@@ -12,7 +12,7 @@ export const policyRule = v1(
     verbs: required(
       1,
       list(string),
-      "Verbs to allow, `get` or `create` for example. `*` allows every verb.",
+      "Verbs to allow, for example `get` or `create`. `*` allows every verb.",
       { listType: "atomic" },
     ),
     apiGroups: value(
@@ -26,7 +26,7 @@ export const policyRule = v1(
     resources: value(
       3,
       list(string),
-      "Resources in plural, `pods` or `pods/log` for example. `*` covers all resources, " +
+      "Resources in plural, for example `pods` or `pods/log`. `*` covers all resources, " +
         "`*/scale` one subresource of all.",
       {
         listType: "atomic",
@@ -44,7 +44,7 @@ export const policyRule = v1(
     nonResourceURLs: value(
       5,
       list(string),
-      "Paths outside the resource API, `/healthz` for example; a trailing `*` matches any " +
+      "Paths outside the resource API, for example `/healthz`; a trailing `*` matches any " +
         "suffix. Only effective in a ClusterRole that a ClusterRoleBinding grants.",
       { listType: "atomic" },
     ),

@@ -88,7 +88,7 @@ const tolerationStruct = (declare: Declare, version: Version) =>
     operator: value(
       2,
       named(`${version}.DeviceTolerationOperator`, "Exists", "Equal"),
-      "Relation between key and value: one of Exists (any value), Equal. Defaults to Equal.",
+      "Relationship of the key to the value: one of Exists (any value), Equal. Defaults to Equal.",
       { default: "Equal", openApi: { default: true } },
     ),
     value: value(3, string, "Value of the taint. Must be empty for operator Exists."),

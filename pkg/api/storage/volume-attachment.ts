@@ -33,13 +33,13 @@ const volumeAttachmentSource = v1(
     persistentVolumeName: pointer(
       1,
       string,
-      "Name of the PersistentVolume to attach. Excludes inlineVolumeSpec.",
+      "Name of the PersistentVolume to attach. Mutually exclusive with inlineVolumeSpec.",
     ),
     inlineVolumeSpec: pointer(
       2,
       persistentVolumeSpec,
-      "Specification of a volume that a pod defines inline, used for migrated in-tree " +
-        "plugins. Excludes persistentVolumeName.",
+      "Specification of a volume that a pod defines inline, used for migrated in-tree plugins. " +
+        "Mutually exclusive with persistentVolumeName.",
     ),
   },
 );
@@ -97,7 +97,7 @@ const volumeAttachmentV1 = v1(
     status: value(
       3,
       volumeAttachmentStatus,
-      "Result of the operation, reported by the attacher. Read-only for clients.",
+      "Result of the operation, reported by the attacher. Read-only.",
     ),
   },
 );

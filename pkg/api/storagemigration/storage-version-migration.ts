@@ -24,7 +24,7 @@ const groupVersionResource = v1alpha1(
   {
     group: value(1, string, "API group of the resource. Empty for the core group."),
     version: value(2, string, "API version through which the objects are read and written."),
-    resource: value(3, string, "Resource in lowercase plural, `deployments` for example."),
+    resource: value(3, string, "Resource in lowercase plural, for example `deployments`."),
   },
 );
 
@@ -41,21 +41,25 @@ const storageVersionMigrationSpec = v1alpha1(
   },
 );
 
-const migrationCondition = v1alpha1("MigrationCondition", "One observed aspect of a migration.", {
-  type: required(
-    1,
-    named("v1alpha1.MigrationConditionType", "Running", "Succeeded", "Failed"),
-    "One of Running, Succeeded, Failed.",
-  ),
-  status: required(
-    2,
-    named("v1.ConditionStatus", "True", "False", "Unknown"),
-    "Whether the condition holds: one of True, False, Unknown.",
-  ),
-  lastUpdateTime: value(3, time, "Time at which the condition was last written."),
-  reason: value(4, string, "Machine-readable CamelCase reason for the last transition."),
-  message: value(5, string, "Human-readable details about the last transition."),
-});
+const migrationCondition = v1alpha1(
+  "MigrationCondition",
+  "One observed condition of a migration.",
+  {
+    type: required(
+      1,
+      named("v1alpha1.MigrationConditionType", "Running", "Succeeded", "Failed"),
+      "One of Running, Succeeded, Failed.",
+    ),
+    status: required(
+      2,
+      named("v1.ConditionStatus", "True", "False", "Unknown"),
+      "Status of the condition: one of True, False, Unknown.",
+    ),
+    lastUpdateTime: value(3, time, "Time at which the condition was last written."),
+    reason: value(4, string, "Machine-readable CamelCase reason for the last transition."),
+    message: value(5, string, "Human-readable message with details about the last transition."),
+  },
+);
 
 const storageVersionMigrationStatus = v1alpha1(
   "StorageVersionMigrationStatus",
@@ -64,7 +68,7 @@ const storageVersionMigrationStatus = v1alpha1(
     conditions: value(
       1,
       list(migrationCondition),
-      "Latest observations. Succeeded or Failed with status True ends the migration.",
+      "Latest observed conditions. Succeeded or Failed with status True ends the migration.",
       {
         listType: "map",
         listMapKeys: ["type"],
@@ -91,7 +95,7 @@ const storageVersionMigrationV1alpha1 = v1alpha1(
     status: value(
       3,
       storageVersionMigrationStatus,
-      "Progress reported by the migration controller. Read-only for clients.",
+      "Progress reported by the migration controller. Read-only.",
     ),
   },
 );

@@ -210,7 +210,7 @@ const labelSelectorRequirement = v1("LabelSelectorRequirement", "Condition on on
   operator: required(
     2,
     named("v1.LabelSelectorOperator"),
-    "Relation between key and values: In, NotIn, Exists or DoesNotExist.",
+    "Relationship of the key to the values: In, NotIn, Exists or DoesNotExist.",
   ),
   values: value(
     3,
@@ -249,12 +249,12 @@ export type LabelSelector = Infer<typeof labelSelector>;
  * Kinds validate their conditions themselves, in Kubernetes' order; an empty message, for example, is
  * valid.
  */
-export const condition = v1("Condition", "One observed aspect of an object.", {
+export const condition = v1("Condition", "One observed condition of an object.", {
   type: required(1, string, "Type of the condition, in CamelCase or as a domain-prefixed name."),
   status: required(
     2,
     named("v1.ConditionStatus", "True", "False", "Unknown"),
-    "Whether the condition holds: one of True, False, Unknown.",
+    "Status of the condition: one of True, False, Unknown.",
     { openApi: { enum: false } },
   ),
   observedGeneration: value(
@@ -265,7 +265,7 @@ export const condition = v1("Condition", "One observed aspect of an object.", {
   ),
   lastTransitionTime: required(4, time, "Time at which `status` last changed to another value."),
   reason: required(5, string, "Machine-readable CamelCase reason for the last transition."),
-  message: required(6, string, "Human-readable details about the last transition."),
+  message: required(6, string, "Human-readable message with details about the last transition."),
 });
 
 export type Condition = Infer<typeof condition>;

@@ -52,11 +52,11 @@ const timeFields = {
 export const time: ScalarType<string | null> = scalar<string | null>({
   name: "Time",
   package: metaPackage,
-  doc: "Time in RFC 3339 format with seconds, 2026-01-31T12:00:00Z for example.",
+  doc: "Time in RFC 3339 format with seconds, for example 2026-01-31T12:00:00Z.",
   fromJson: (value) => timeFrom(value, parseSeconds, formatSeconds),
   wire: meta(
     "Time",
-    "Time in RFC 3339 format with seconds, 2026-01-31T12:00:00Z for example.",
+    "Time in RFC 3339 format with seconds, for example 2026-01-31T12:00:00Z.",
     timeFields,
   ),
   toWire: (value) => (value === null ? {} : { seconds: parseSeconds(value).seconds, nanos: 0 }),
@@ -73,11 +73,11 @@ export const time: ScalarType<string | null> = scalar<string | null>({
 export const microTime: ScalarType<string | null> = scalar<string | null>({
   name: "MicroTime",
   package: metaPackage,
-  doc: "Time in RFC 3339 format with microseconds, 2026-01-31T12:00:00.000000Z for example.",
+  doc: "Time in RFC 3339 format with microseconds, for example 2026-01-31T12:00:00.000000Z.",
   fromJson: (value) => timeFrom(value, parseMicros, formatMicros),
   wire: meta(
     "MicroTime",
-    "Time in RFC 3339 format with microseconds, 2026-01-31T12:00:00.000000Z for example.",
+    "Time in RFC 3339 format with microseconds, for example 2026-01-31T12:00:00.000000Z.",
     timeFields,
   ),
   toWire: (value) => {

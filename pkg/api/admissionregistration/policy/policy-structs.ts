@@ -58,7 +58,7 @@ export function sharedPolicyStructs(version: Version) {
       apiVersion: value(
         1,
         string,
-        "API group and version of the kind, `example.com/v1` for example. Required.",
+        "API group and version of the kind, for example `example.com/v1`. Required.",
       ),
       kind: value(2, string, "Kind of the objects. Required."),
     },
@@ -175,7 +175,7 @@ function paramRefOf(version: Version) {
     "ParamRef",
     "Selects the parameter objects of a binding. Exactly one of name and selector must be set.",
     {
-      name: value(1, string, "Name of the parameter object. Excludes selector."),
+      name: value(1, string, "Name of the parameter object. Mutually exclusive with selector."),
       namespace: value(
         2,
         string,
@@ -186,7 +186,7 @@ function paramRefOf(version: Version) {
         3,
         labelSelector,
         "Selects parameter objects by label; the policy is evaluated for each. {} selects all. " +
-          "Excludes name.",
+          "Mutually exclusive with name.",
       ),
       parameterNotFoundAction: pointer(
         4,

@@ -56,7 +56,7 @@ function partsOf({ declare }: ReturnType<typeof sharedPolicyStructs>) {
       fieldRef: required(
         2,
         string,
-        "Path of the field with the expression, `spec.validations[0].expression` for example.",
+        "Path of the field with the expression, for example `spec.validations[0].expression`.",
       ),
       warning: required(
         3,
@@ -155,10 +155,15 @@ function policyOf(shared: ReturnType<typeof sharedPolicyStructs>) {
         typeChecking,
         "Result of type checking. Absent until it has finished.",
       ),
-      conditions: value(3, list(condition), "Latest observations, one entry per condition type.", {
-        listType: "map",
-        listMapKeys: ["type"],
-      }),
+      conditions: value(
+        3,
+        list(condition),
+        "Latest observed conditions, one entry per condition type.",
+        {
+          listType: "map",
+          listMapKeys: ["type"],
+        },
+      ),
     },
   );
   return declare(
@@ -168,7 +173,7 @@ function policyOf(shared: ReturnType<typeof sharedPolicyStructs>) {
     {
       metadata: value(1, objectMeta, "Standard object metadata."),
       spec: value(2, spec, "Matched requests and validations."),
-      status: value(3, status, "Result of type checking. Read-only for clients."),
+      status: value(3, status, "Result of type checking. Read-only."),
     },
   );
 }
@@ -200,8 +205,8 @@ function bindingOf(version: Version, shared: ReturnType<typeof sharedPolicyStruc
         4,
         list(named(`${version}.ValidationAction`, "Deny", "Warn", "Audit")),
         "What happens when a validation fails: Deny (reject the request), Warn (send a warning " +
-          "to the client), Audit (annotate the audit event). Deny and Warn exclude each other. " +
-          "Required.",
+          "to the client), Audit (annotate the audit event). Deny and Warn are mutually " +
+          "exclusive. Required.",
         { listType: "set" },
       ),
     },

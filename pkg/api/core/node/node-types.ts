@@ -99,7 +99,7 @@ const nodeSpec = v1("NodeSpec", "Desired state of a node.", {
   externalID: value(2, string, "Deprecated and ignored: former identifier of the node."),
 });
 
-const nodeCondition = v1("NodeCondition", "One observed aspect of a node.", {
+const nodeCondition = v1("NodeCondition", "One observed condition of a node.", {
   type: required(
     1,
     named(
@@ -117,13 +117,13 @@ const nodeCondition = v1("NodeCondition", "One observed aspect of a node.", {
   status: required(
     2,
     named("v1.ConditionStatus", "True", "False", "Unknown"),
-    "Whether the condition holds: one of True, False, Unknown.",
+    "Status of the condition: one of True, False, Unknown.",
     { openApi: { enum: false } },
   ),
   lastHeartbeatTime: value(3, time, "Time at which the condition was last reported."),
   lastTransitionTime: value(4, time, "Time at which `status` last changed to another value."),
   reason: value(5, string, "Machine-readable CamelCase reason for the last transition."),
-  message: value(6, string, "Human-readable details about the last transition."),
+  message: value(6, string, "Human-readable message with details about the last transition."),
 });
 
 export const nodeAddress = v1("NodeAddress", "Address under which a node can be reached.", {
@@ -176,12 +176,12 @@ const nodeSystemInfo = v1("NodeSystemInfo", "Identity of a node, and the softwar
   containerRuntimeVersion: required(
     6,
     string,
-    "Container runtime and its version: `containerd://2.0.1` for example.",
+    "Container runtime and its version, for example `containerd://2.0.1`.",
   ),
   kubeletVersion: required(7, string, "Version of the kubelet."),
   kubeProxyVersion: required(8, string, "Deprecated: formerly the version of kube-proxy."),
   operatingSystem: required(9, string, "Operating system, `linux` or `windows`."),
-  architecture: required(10, string, "Processor architecture, `amd64` or `arm64` for example."),
+  architecture: required(10, string, "Processor architecture, for example `amd64` or `arm64`."),
   swap: pointer(11, nodeSwapStatus, "Swap memory of the node."),
 });
 
@@ -272,12 +272,17 @@ const nodeStatus = v1("NodeStatus", "Observed state of a node.", {
     named("v1.NodePhase", "Pending", "Running", "Terminated"),
     "Deprecated and no longer set: one of Pending, Running, Terminated.",
   ),
-  conditions: value(4, list(nodeCondition), "Latest observations, one entry per condition type.", {
-    listType: "map",
-    listMapKeys: ["type"],
-    patchStrategy: ["merge"],
-    patchMergeKey: "type",
-  }),
+  conditions: value(
+    4,
+    list(nodeCondition),
+    "Latest observed conditions, one entry per condition type.",
+    {
+      listType: "map",
+      listMapKeys: ["type"],
+      patchStrategy: ["merge"],
+      patchMergeKey: "type",
+    },
+  ),
   addresses: value(
     5,
     list(nodeAddress),
@@ -344,7 +349,7 @@ export const nodeV1 = v1("Node", "Node is a worker machine of the cluster.", {
   status: value(
     3,
     nodeStatus,
-    "Capacity, addresses and conditions reported by the kubelet. Read-only for clients.",
+    "Capacity, addresses and conditions reported by the kubelet. Read-only.",
   ),
 });
 

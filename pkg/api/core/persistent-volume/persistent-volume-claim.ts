@@ -44,7 +44,7 @@ const v1 = structs("api/core/v1");
 
 const persistentVolumeClaimCondition = v1(
   "PersistentVolumeClaimCondition",
-  "One observed aspect of a claim.",
+  "One observed condition of a claim.",
   {
     type: required(
       1,
@@ -64,13 +64,13 @@ const persistentVolumeClaimCondition = v1(
     status: required(
       2,
       named("v1.ConditionStatus", "True", "False", "Unknown"),
-      "Whether the condition holds: one of True, False, Unknown.",
+      "Status of the condition: one of True, False, Unknown.",
       { openApi: { enum: false } },
     ),
     lastProbeTime: value(3, time, "Time at which the condition was last checked."),
     lastTransitionTime: value(4, time, "Time at which `status` last changed to another value."),
     reason: value(5, string, "Machine-readable CamelCase reason for the last transition."),
-    message: value(6, string, "Human-readable details about the last transition."),
+    message: value(6, string, "Human-readable message with details about the last transition."),
   },
 );
 
@@ -113,7 +113,7 @@ const persistentVolumeClaimStatus = v1(
     conditions: value(
       4,
       list(persistentVolumeClaimCondition),
-      "Latest observations, one entry per condition type.",
+      "Latest observed conditions, one entry per condition type.",
       {
         listType: "map",
         listMapKeys: ["type"],
@@ -180,7 +180,7 @@ export const persistentVolumeClaimV1 = v1(
       persistentVolumeClaimSpec,
       "Size, access modes and class of the requested storage.",
     ),
-    status: value(3, persistentVolumeClaimStatus, "Binding and expansion. Read-only for clients."),
+    status: value(3, persistentVolumeClaimStatus, "Binding and expansion. Read-only."),
   },
 );
 

@@ -37,8 +37,8 @@ import {
 const v1 = structs("api/core/v1");
 
 const fileSystem =
-  "Filesystem type of the volume, ext4 or xfs for example. When unset, the driver " +
-  "chooses, usually ext4.";
+  "Filesystem type of the volume, for example ext4 or xfs. When unset, the driver chooses, " +
+  "usually ext4.";
 const readOnly = "Whether the volume is mounted read-only. Defaults to false.";
 const inVolume = { secret: secretReference, fileSystem };
 

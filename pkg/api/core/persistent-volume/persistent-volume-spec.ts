@@ -80,7 +80,7 @@ export const persistentVolumeSpec = v1(
     mountOptions: value(
       7,
       list(string),
-      "Mount options, ro or soft for example. Not validated: mounting fails if one is invalid.",
+      "Mount options, for example ro or soft. Not validated: mounting fails if one is invalid.",
       {
         listType: "atomic",
       },

@@ -55,7 +55,7 @@ const persistentVolumeV1 = v1(
   {
     metadata: value(1, objectMeta, "Standard object metadata."),
     spec: value(2, persistentVolumeSpec, "Storage, capacity and access modes of the volume."),
-    status: value(3, persistentVolumeStatus, "Phase of the volume. Read-only for clients."),
+    status: value(3, persistentVolumeStatus, "Phase of the volume. Read-only."),
   },
 );
 

@@ -24,9 +24,13 @@ export const podLogOptions = v1(
     sinceSeconds: pointer(
       4,
       int64,
-      "Age of the oldest line to return, in seconds. Excludes sinceTime.",
+      "Age of the oldest line to return, in seconds. Mutually exclusive with sinceTime.",
     ),
-    sinceTime: pointer(5, time, "Time of the oldest line to return. Excludes sinceSeconds."),
+    sinceTime: pointer(
+      5,
+      time,
+      "Time of the oldest line to return. Mutually exclusive with sinceSeconds.",
+    ),
     timestamps: value(
       6,
       bool,

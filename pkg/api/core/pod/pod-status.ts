@@ -17,7 +17,7 @@ import { resourceRequirements, resourceList } from "../shared/resources.ts";
 
 const v1 = structs("api/core/v1");
 
-const podCondition = v1("PodCondition", "One observed aspect of a pod.", {
+const podCondition = v1("PodCondition", "One observed condition of a pod.", {
   type: required(
     1,
     named("v1.PodConditionType"),
@@ -33,12 +33,12 @@ const podCondition = v1("PodCondition", "One observed aspect of a pod.", {
   status: required(
     2,
     named("v1.ConditionStatus"),
-    "Whether the condition holds: one of True, False, Unknown.",
+    "Status of the condition: one of True, False, Unknown.",
   ),
   lastProbeTime: value(3, time, "Time at which the condition was last checked."),
   lastTransitionTime: value(4, time, "Time at which `status` last changed to another value."),
   reason: value(5, string, "Machine-readable CamelCase reason for the last transition."),
-  message: value(6, string, "Human-readable details about the last transition."),
+  message: value(6, string, "Human-readable message with details about the last transition."),
 });
 
 export const hostIP = v1("HostIP", "IP address of a node.", {
@@ -53,7 +53,7 @@ const containerStateWaiting = v1(
   "ContainerStateWaiting",
   "State of a container that is not running yet.",
   {
-    reason: value(1, string, "Machine-readable CamelCase reason, ImagePullBackOff for example."),
+    reason: value(1, string, "Machine-readable CamelCase reason, for example ImagePullBackOff."),
     message: value(2, string, "Human-readable details about the reason."),
   },
 );
@@ -71,7 +71,7 @@ const containerStateTerminated = v1(
     reason: value(
       3,
       string,
-      "Machine-readable CamelCase reason, Completed or OOMKilled for example.",
+      "Machine-readable CamelCase reason, for example Completed or OOMKilled.",
     ),
     message: value(4, string, "Termination message of the container."),
     startedAt: value(5, time, "Time at which this run of the container started."),
@@ -221,8 +221,8 @@ const containerStatus = v1("ContainerStatus", "Observed state of a container.", 
   stopSignal: pointer(
     15,
     signal,
-    "Signal that terminates the container, SIGTERM for example. Alpha: kubelets report it " +
-      "with the feature gate ContainerStopSignals.",
+    "Signal that terminates the container, for example SIGTERM. Alpha: kubelets report it with " +
+      "the feature gate ContainerStopSignals.",
   ),
 });
 
@@ -289,17 +289,22 @@ export const podStatus = v1(
         "Succeeded (all terminated with success), Failed (all terminated, at least one with " +
         "failure), Unknown.",
     ),
-    conditions: value(2, list(podCondition), "Latest observations, one entry per condition type.", {
-      listType: "map",
-      listMapKeys: ["type"],
-      patchStrategy: ["merge"],
-      patchMergeKey: "type",
-    }),
+    conditions: value(
+      2,
+      list(podCondition),
+      "Latest observed conditions, one entry per condition type.",
+      {
+        listType: "map",
+        listMapKeys: ["type"],
+        patchStrategy: ["merge"],
+        patchMergeKey: "type",
+      },
+    ),
     message: value(3, string, "Human-readable explanation of the state of the pod."),
     reason: value(
       4,
       string,
-      "Machine-readable CamelCase reason for the state, Evicted for example.",
+      "Machine-readable CamelCase reason for the state, for example Evicted.",
     ),
     nominatedNodeName: value(
       11,

@@ -9,7 +9,7 @@ export const podV1 = structs("api/core/v1")(
   {
     metadata: value(1, objectMeta, "Standard object metadata."),
     spec: value(2, podSpec, "Containers, volumes and scheduling constraints of the pod."),
-    status: value(3, podStatus, "State reported by the kubelet. Read-only for clients."),
+    status: value(3, podStatus, "State reported by the kubelet. Read-only."),
   },
 );
 

@@ -252,7 +252,7 @@ const loadBalancerStatus = v1(
     ingress: value(
       1,
       list(loadBalancerIngress),
-      "Addresses under which the load balancer can be reached.",
+      "Addresses at which the load balancer can be reached.",
       { listType: "atomic" },
     ),
   },
@@ -264,12 +264,17 @@ const serviceStatus = v1("ServiceStatus", "Observed state of a Service.", {
     loadBalancerStatus,
     "Load balancer of the Service, for type LoadBalancer.",
   ),
-  conditions: value(2, list(condition), "Latest observations, one entry per condition type.", {
-    listType: "map",
-    listMapKeys: ["type"],
-    patchStrategy: ["merge"],
-    patchMergeKey: "type",
-  }),
+  conditions: value(
+    2,
+    list(condition),
+    "Latest observed conditions, one entry per condition type.",
+    {
+      listType: "map",
+      listMapKeys: ["type"],
+      patchStrategy: ["merge"],
+      patchMergeKey: "type",
+    },
+  ),
 });
 
 export const serviceV1 = v1(
@@ -278,7 +283,7 @@ export const serviceV1 = v1(
   {
     metadata: value(1, objectMeta, "Standard object metadata. The name is a DNS label."),
     spec: value(2, serviceSpec, "Ports, selector and type of exposure."),
-    status: value(3, serviceStatus, "Addresses of the load balancer. Read-only for clients."),
+    status: value(3, serviceStatus, "Addresses of the load balancer. Read-only."),
   },
 );
 

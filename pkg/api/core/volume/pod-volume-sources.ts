@@ -16,7 +16,7 @@ const v1 = structs("api/core/v1");
 
 const inPod = {
   secret: localObjectReference,
-  fileSystem: "Filesystem type to mount, ext4 or xfs for example. Treated as ext4 when unset.",
+  fileSystem: "Filesystem type to mount, for example ext4 or xfs. Treated as ext4 when unset.",
 };
 
 export const emptyDirVolumeSource = v1(

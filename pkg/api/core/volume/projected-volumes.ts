@@ -85,8 +85,8 @@ export const resourceFieldSelector = v1(
     resource: required(
       2,
       string,
-      "Resource to expose: limits.cpu, requests.memory, limits.ephemeral-storage or " +
-        "requests.hugepages-<size> for example.",
+      "Resource to expose, for example limits.cpu, requests.memory, limits.ephemeral-storage " +
+        "or requests.hugepages-<size>.",
     ),
     divisor: value(
       3,
@@ -249,13 +249,13 @@ export const clusterTrustBundleProjection = v1(
     name: pointer(
       1,
       string,
-      "Name of a single ClusterTrustBundle. Excludes signerName and labelSelector.",
+      "Name of a single ClusterTrustBundle. Mutually exclusive with signerName and labelSelector.",
     ),
     signerName: pointer(
       2,
       string,
       "Signer whose ClusterTrustBundles are combined, as far as labelSelector selects them. " +
-        "Excludes name.",
+        "Mutually exclusive with name.",
     ),
     labelSelector: pointer(
       3,

@@ -53,7 +53,7 @@ export const gcePersistentDiskVolumeSource = v1(
     fsType: value(
       2,
       string,
-      "Filesystem type to mount, ext4 or xfs for example. Treated as ext4 when unset.",
+      "Filesystem type to mount, for example ext4 or xfs. Treated as ext4 when unset.",
     ),
     partition: value(
       3,
@@ -73,7 +73,7 @@ export const awsElasticBlockStoreVolumeSource = v1(
     fsType: value(
       2,
       string,
-      "Filesystem type to mount, ext4 or xfs for example. Treated as ext4 when unset.",
+      "Filesystem type to mount, for example ext4 or xfs. Treated as ext4 when unset.",
     ),
     partition: value(
       3,
@@ -97,7 +97,7 @@ export const fcVolumeSource = v1(
     targetWWNs: value(
       1,
       list(string),
-      "World wide names of the targets. Require lun, and exclude wwids.",
+      "World Wide Names of the targets. Requires lun. Mutually exclusive with wwids.",
       { listType: "atomic" },
     ),
     lun: pointer(
@@ -108,13 +108,13 @@ export const fcVolumeSource = v1(
     fsType: value(
       3,
       string,
-      "Filesystem type to mount, ext4 or xfs for example. Treated as ext4 when unset.",
+      "Filesystem type to mount, for example ext4 or xfs. Treated as ext4 when unset.",
     ),
     readOnly: value(4, bool, "Whether the volume is mounted read-only. Defaults to false."),
     wwids: value(
       5,
       list(string),
-      "World wide identifiers of the volume. Exclude targetWWNs and lun.",
+      "World Wide Identifiers of the volume. Mutually exclusive with targetWWNs and lun.",
       {
         listType: "atomic",
       },
@@ -126,8 +126,12 @@ export const flockerVolumeSource = v1(
   "FlockerVolumeSource",
   "Flocker dataset. Deprecated: the in-tree driver was removed in v1.25.",
   {
-    datasetName: value(1, string, "Name of the dataset. Deprecated, and excludes datasetUUID."),
-    datasetUUID: value(2, string, "UUID of the dataset. Excludes datasetName."),
+    datasetName: value(
+      1,
+      string,
+      "Name of the dataset. Deprecated: use datasetUUID. Mutually exclusive with datasetUUID.",
+    ),
+    datasetUUID: value(2, string, "UUID of the dataset. Mutually exclusive with datasetName."),
   },
 );
 
@@ -139,7 +143,7 @@ export const vsphereVirtualDiskVolumeSource = v1(
     fsType: value(
       2,
       string,
-      "Filesystem type to mount, ext4 or xfs for example. Treated as ext4 when unset.",
+      "Filesystem type to mount, for example ext4 or xfs. Treated as ext4 when unset.",
     ),
     storagePolicyName: value(3, string, "Name of the storage policy profile."),
     storagePolicyID: value(
@@ -205,7 +209,7 @@ export const photonPersistentDiskVolumeSource = v1(
     fsType: value(
       2,
       string,
-      "Filesystem type to mount, ext4 or xfs for example. Treated as ext4 when unset.",
+      "Filesystem type to mount, for example ext4 or xfs. Treated as ext4 when unset.",
     ),
   },
 );
@@ -218,7 +222,7 @@ export const portworxVolumeSource = v1(
     fsType: value(
       2,
       string,
-      "Filesystem type to mount, ext4 or xfs for example. Treated as ext4 when unset.",
+      "Filesystem type to mount, for example ext4 or xfs. Treated as ext4 when unset.",
     ),
     readOnly: value(3, bool, "Whether the volume is mounted read-only. Defaults to false."),
   },

@@ -114,7 +114,7 @@ const requestStruct = (structs: Shared) => {
       exactly: pointer(
         2,
         exact,
-        "Direct request for devices of one class. Excludes firstAvailable.",
+        "Direct request for devices of one class. Mutually exclusive with firstAvailable.",
       ),
       firstAvailable: firstAvailable(structs, { number: 3, from: 6 }),
     },
@@ -256,13 +256,13 @@ const deviceStatusStruct = ({ declare }: Shared) => {
     ips: value(
       2,
       list(string),
-      "IP addresses of the interface with prefix length, `192.0.2.5/24` for example. At most 16.",
+      "IP addresses of the interface with prefix length, for example `192.0.2.5/24`. At most 16.",
       atomic,
     ),
     hardwareAddress: value(
       3,
       string,
-      "Hardware address of the interface, a MAC address for example. At most 128 characters.",
+      "Hardware address of the interface, for example a MAC address. At most 128 characters.",
     ),
   });
   return declare(
@@ -279,11 +279,16 @@ const deviceStatusStruct = ({ declare }: Shared) => {
           "DRAConsumableCapacity.",
         { gate: gates.capacity },
       ),
-      conditions: required(4, list(condition), "Latest observations of the device, at most 8.", {
-        listType: "map",
-        listMapKeys: ["type"],
-        required: false,
-      }),
+      conditions: required(
+        4,
+        list(condition),
+        "Latest observed conditions of the device, at most 8.",
+        {
+          listType: "map",
+          listMapKeys: ["type"],
+          required: false,
+        },
+      ),
       data: pointer(5, rawExtension, "Arbitrary data of the driver, at most 10 KiB."),
       networkData: pointer(6, network, "Addresses of a network device."),
     },
@@ -294,7 +299,7 @@ const statusStruct = (structs: Shared) => {
   const { declare } = structs;
   const consumer = declare("ResourceClaimConsumerReference", "Object that may use a claim.", {
     apiGroup: value(1, string, "API group of the object. Empty for the core group."),
-    resource: required(3, string, "Resource of the object in plural, `pods` for example."),
+    resource: required(3, string, "Resource of the object in plural, for example `pods`."),
     name: required(4, string, "Name of the referenced object."),
     uid: required(5, uid, "UID of the referenced object."),
   });
@@ -417,7 +422,7 @@ const claimStructs = <R extends StructType<any>>(structs: Shared, request: R) =>
         status: value(
           3,
           statusStruct(structs),
-          "Allocated devices and their consumers. Read-only for clients.",
+          "Allocated devices and their consumers. Read-only.",
         ),
       },
     ),

@@ -42,8 +42,9 @@ const deviceFields = (structs: Shared, from: number) => ({
   nodeName: pointer(
     from + 3,
     string,
-    "Node that can access the device. Only with perDeviceNodeSelection; excludes " +
-      "nodeSelector and allNodes. Alpha: requires the feature gate DRAPartitionableDevices.",
+    "Node that can access the device. Only with perDeviceNodeSelection; mutually exclusive " +
+      "with nodeSelector and allNodes. Alpha: requires the feature gate " +
+      "DRAPartitionableDevices.",
     { gate: gates.partitions },
   ),
   nodeSelector: pointer(
@@ -156,17 +157,18 @@ const nodeFields = {
   nodeName: pointer(
     3,
     string,
-    "Node that can access the devices. Excludes the other node fields. Immutable.",
+    "Node that can access the devices. Mutually exclusive with the other node fields. Immutable.",
   ),
   nodeSelector: pointer(
     4,
     nodeSelector,
-    "Nodes that can access the devices, in a single term. Excludes the other node fields.",
+    "Nodes that can access the devices, in a single term. Mutually exclusive with the other " +
+      "node fields.",
   ),
   allNodes: pointer(
     5,
     bool,
-    "Whether all nodes can access the devices. Excludes the other node fields.",
+    "Whether all nodes can access the devices. Mutually exclusive with the other node fields.",
   ),
 };
 
@@ -175,12 +177,12 @@ const plainNodeFields = {
   nodeName: value(
     3,
     string,
-    "Node that can access the devices. Excludes the other node fields. Immutable.",
+    "Node that can access the devices. Mutually exclusive with the other node fields. Immutable.",
   ),
   allNodes: value(
     5,
     bool,
-    "Whether all nodes can access the devices. Excludes the other node fields.",
+    "Whether all nodes can access the devices. Mutually exclusive with the other node fields.",
   ),
 };
 
@@ -202,8 +204,8 @@ const sliceStruct = <D extends StructType<any>, N extends Fields>(
       perDeviceNodeSelection: pointer(
         7,
         bool,
-        "Whether each device names its nodes itself. Excludes the other node fields. Alpha: " +
-          "requires the feature gate DRAPartitionableDevices.",
+        "Whether each device names its nodes itself. Mutually exclusive with the other node " +
+          "fields. Alpha: requires the feature gate DRAPartitionableDevices.",
         {
           gate: gates.partitions,
         },

@@ -60,7 +60,7 @@ const containerRestartRuleOnExitCodes = v1(
     operator: value(
       1,
       named("v1.ContainerRestartRuleOnExitCodesOperator"),
-      "Relation between exit code and values: one of In, NotIn.",
+      "Relationship of the exit code to the values: one of In, NotIn.",
       { openApi: { required: true } },
     ),
     values: value(2, list(int32), "Exit codes to compare with, 1 to 255 entries.", {
@@ -99,8 +99,8 @@ const volumeMount = v1("VolumeMount", "Mount of a volume inside a container.", {
   subPath: value(
     4,
     string,
-    "Path within the volume to mount instead of its root. Relative and without `..`. " +
-      "Excludes subPathExpr.",
+    "Path within the volume to mount instead of its root. Relative and without `..`. Mutually " +
+      "exclusive with subPathExpr.",
   ),
   mountPropagation: pointer(
     5,
@@ -112,7 +112,7 @@ const volumeMount = v1("VolumeMount", "Mount of a volume inside a container.", {
     6,
     string,
     "Like subPath, with references `$(VAR_NAME)` expanded from the environment of the " +
-      "container. Excludes subPath.",
+      "container. Mutually exclusive with subPath.",
   ),
 });
 

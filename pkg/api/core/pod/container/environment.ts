@@ -45,8 +45,12 @@ export const envFromSource = v1(
     "must be set.",
   {
     prefix: value(1, string, "Text to prepend to each key. Must not contain `=`."),
-    configMapRef: pointer(2, configMapEnvSource, "ConfigMap to read. Excludes secretRef."),
-    secretRef: pointer(3, secretEnvSource, "Secret to read. Excludes configMapRef."),
+    configMapRef: pointer(
+      2,
+      configMapEnvSource,
+      "ConfigMap to read. Mutually exclusive with secretRef.",
+    ),
+    secretRef: pointer(3, secretEnvSource, "Secret to read. Mutually exclusive with configMapRef."),
   },
 );
 
@@ -149,7 +153,7 @@ export const envVar = v1("EnvVar", "Environment variable of a container.", {
     "Value of the variable. `$(VAR_NAME)` is expanded from variables defined before, `$$` " +
       'escapes a dollar sign. Defaults to "". Excludes valueFrom.',
   ),
-  valueFrom: pointer(3, envVarSource, "Source of the value. Excludes value."),
+  valueFrom: pointer(3, envVarSource, "Source of the value. Mutually exclusive with value."),
 });
 
 export type EnvVar = Infer<typeof envVar>;

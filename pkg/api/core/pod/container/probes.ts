@@ -182,7 +182,7 @@ export const lifecycle = v1(
     stopSignal: pointer(
       3,
       signal,
-      "Signal that terminates the container, SIGTERM for example. Requires spec.os. Defaults " +
+      "Signal that terminates the container, for example SIGTERM. Requires spec.os. Defaults " +
         "to that of the image or runtime. Alpha: requires the feature gate " +
         "ContainerStopSignals.",
     ),

@@ -42,7 +42,7 @@ export const windowsSecurityContextOptions = v1(
     runAsUserName: pointer(
       3,
       string,
-      "Windows user that runs the entry point, `domain\\user` for example. Defaults to the " +
+      "Windows user that runs the entry point, for example `domain\\user`. Defaults to the " +
         "user of the image.",
     ),
     hostProcess: pointer(

@@ -36,7 +36,7 @@ const hostAlias = v1("HostAlias", "Entry of the hosts file of a pod.", {
 });
 
 const podDNSConfigOption = v1("PodDNSConfigOption", "Option of the DNS resolver of a pod.", {
-  name: value(1, string, "Name of the option, `ndots` for example. Required."),
+  name: value(1, string, "Name of the option, for example `ndots`. Required."),
   value: pointer(2, string, "Value of the option. Absent for options without a value."),
 });
 
@@ -171,7 +171,7 @@ export const podSpec = v1("PodSpec", "Desired state of a pod.", {
   hostPID: value(
     12,
     bool,
-    "Whether the pod uses the process namespace of the node. Excludes " +
+    "Whether the pod uses the process namespace of the node. Mutually exclusive with " +
       "shareProcessNamespace. Defaults to false. Immutable in existing pods.",
   ),
   hostIPC: value(
@@ -183,8 +183,8 @@ export const podSpec = v1("PodSpec", "Desired state of a pod.", {
   shareProcessNamespace: pointer(
     27,
     bool,
-    "Whether all containers share a single process namespace. Excludes hostPID. Defaults " +
-      "to false. Immutable in existing pods.",
+    "Whether all containers share a single process namespace. Mutually exclusive with hostPID. " +
+      "Defaults to false. Immutable in existing pods.",
   ),
   securityContext: pointer(
     14,
@@ -362,9 +362,9 @@ export const podSpec = v1("PodSpec", "Desired state of a pod.", {
   hostnameOverride: pointer(
     41,
     string,
-    "Host name of the pod as a DNS subdomain of at most 64 characters, without entry in " +
-      "DNS. Excludes hostNetwork and setHostnameAsFQDN. Alpha: requires the feature gate " +
-      "HostnameOverride.",
+    "Host name of the pod as a DNS subdomain of at most 64 characters, without entry in DNS. " +
+      "Mutually exclusive with hostNetwork and setHostnameAsFQDN. Alpha: requires the feature " +
+      "gate HostnameOverride.",
     {
       gate: "HostnameOverride",
     },

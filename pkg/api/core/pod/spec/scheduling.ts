@@ -12,7 +12,7 @@ const nodeSelectorRequirement = v1(
     operator: required(
       2,
       named("v1.NodeSelectorOperator", "In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"),
-      "Relation between key and values: one of In, NotIn, Exists, DoesNotExist, Gt, Lt.",
+      "Relationship of the key to the values: one of In, NotIn, Exists, DoesNotExist, Gt, Lt.",
     ),
     values: value(
       3,
@@ -274,13 +274,14 @@ export const podResourceClaim = v1(
     resourceClaimName: pointer(
       3,
       string,
-      "Existing ResourceClaim in the namespace of the pod. Excludes resourceClaimTemplateName.",
+      "Existing ResourceClaim in the namespace of the pod. Mutually exclusive with " +
+        "resourceClaimTemplateName.",
     ),
     resourceClaimTemplateName: pointer(
       4,
       string,
       "Template in the namespace of the pod from which a ResourceClaim is created; it is " +
-        "deleted together with the pod. Excludes resourceClaimName.",
+        "deleted together with the pod. Mutually exclusive with resourceClaimName.",
     ),
   },
 );

@@ -14,8 +14,8 @@ export const toleration = v1(
     operator: value(
       2,
       named("v1.TolerationOperator", "Exists", "Equal"),
-      "Relation between key and value: one of Exists (any value), Equal. Behaves as Equal " +
-        "when absent.",
+      "Relationship of the key to the value: one of Exists (any value), Equal. Behaves as " +
+        "Equal when absent.",
     ),
     value: value(3, string, "Value of the taint. Must be empty for operator Exists."),
     effect: value(
