@@ -100,7 +100,8 @@ const spec = v1("DaemonSetSpec", "Desired state of a DaemonSet.", {
   minReadySeconds: value(
     4,
     int32,
-    "Seconds for which a new pod must stay ready before it counts as available. Defaults to 0.",
+    "Seconds for which a new pod must be ready, without any container crashing, to be " +
+      "considered available. Defaults to 0.",
   ),
   revisionHistoryLimit: pointer(
     6,

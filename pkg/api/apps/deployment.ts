@@ -349,7 +349,7 @@ export const deployment = kind(deploymentV1, {
     nameColumn,
     column("Ready", "Ready pods out of the desired ones."),
     column("Up-to-date", "Pods created from the current template."),
-    column("Available", "Pods that have been ready for at least minReadySeconds."),
+    column("Available", "Number of pods that have been ready for at least minReadySeconds."),
     ageColumn,
     containersColumn,
     imagesColumn,

@@ -46,7 +46,8 @@ const spec = v1("ReplicaSetSpec", "Desired state of a ReplicaSet.", {
   minReadySeconds: value(
     4,
     int32,
-    "Seconds for which a new pod must stay ready before it counts as available. Defaults to 0.",
+    "Seconds for which a new pod must be ready, without any container crashing, to be " +
+      "considered available. Defaults to 0.",
   ),
   selector: nullablePointer(
     2,
@@ -57,8 +58,8 @@ const spec = v1("ReplicaSetSpec", "Desired state of a ReplicaSet.", {
   template: value(
     3,
     podTemplateSpec,
-    "Template of new pods. Changes do not affect pods that already exist; its " +
-      "restartPolicy must be Always.",
+    "Template for new pods. Changes do not affect existing pods. restartPolicy must be Always. " +
+      "Required.",
   ),
 });
 

@@ -152,7 +152,8 @@ const spec = v1("StatefulSetSpec", "Desired state of a StatefulSet.", {
   minReadySeconds: value(
     9,
     int32,
-    "Seconds for which a new pod must stay ready before it counts as available. Defaults to 0.",
+    "Seconds for which a new pod must be ready, without any container crashing, to be " +
+      "considered available. Defaults to 0.",
   ),
   persistentVolumeClaimRetentionPolicy: pointer(
     10,
@@ -185,7 +186,7 @@ const condition = v1("StatefulSetCondition", "One observed condition of a Statef
 const status = v1("StatefulSetStatus", "Observed state of a StatefulSet.", {
   observedGeneration: value(1, int64, "Value of metadata.generation that this status describes."),
   replicas: required(2, int32, "Pods that the StatefulSet owns."),
-  readyReplicas: value(3, int32, "Pods whose Ready condition is True."),
+  readyReplicas: value(3, int32, "Number of pods with a Ready condition."),
   currentReplicas: value(4, int32, "Pods of the revision named by currentRevision."),
   updatedReplicas: value(5, int32, "Pods of the revision named by updateRevision."),
   currentRevision: value(
@@ -213,7 +214,7 @@ const status = v1("StatefulSetStatus", "Observed state of a StatefulSet.", {
   availableReplicas: required(
     11,
     int32,
-    "Pods that have been ready for at least minReadySeconds.",
+    "Number of pods that have been ready for at least minReadySeconds.",
     {
       required: false,
     },

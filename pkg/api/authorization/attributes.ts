@@ -22,7 +22,7 @@ const fieldSelectorRequirement = meta(
     values: value(
       3,
       list(string),
-      "Values to compare with. Required for In and NotIn; must be empty for Exists and " +
+      "Values to compare with. Must be nonempty for In and NotIn, and empty for Exists and " +
         "DoesNotExist.",
       atomic,
     ),

@@ -74,7 +74,7 @@ const podFailurePolicyRule = v1(
         "needs backoffLimitPerIndex), Ignore (retry without counting towards backoffLimit), " +
         "Count (count as usual).",
     ),
-    onExitCodes: pointer(2, onExitCodes, "Exit codes that trigger the rule."),
+    onExitCodes: pointer(2, onExitCodes, "Exit codes that the rule matches. Required."),
     onPodConditions: value(
       3,
       list(onPodConditions),

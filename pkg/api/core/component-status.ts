@@ -18,7 +18,7 @@ const componentCondition = v1("ComponentCondition", "Result of one health check.
     { openApi: { enum: false } },
   ),
   message: value(3, string, "Response of the component."),
-  error: value(4, string, "Error met while checking the component."),
+  error: value(4, string, "Error encountered by the health check."),
 });
 
 const componentStatusV1 = v1(
@@ -65,7 +65,7 @@ export const componentStatus = kind(componentStatusV1, {
     nameColumn,
     column("Status", "Whether the component is healthy."),
     column("Message", "Response of the component."),
-    column("Error", "Error met while checking the component."),
+    column("Error", "Error encountered by the health check."),
   ],
   row: (object) => {
     const health = object.conditions?.find(({ type }) => type === "Healthy");

@@ -25,20 +25,20 @@ const configMapV1 = v1(
     immutable: pointer(
       4,
       bool,
-      "Whether data and binaryData are frozen. Once true it can neither be reset nor " +
-        "removed; recreate the object instead. Defaults to false.",
+      "Whether data and binaryData are immutable. Once true, it cannot be unset, and only " +
+        "metadata can be updated: delete and recreate the object instead. Defaults to false.",
     ),
     data: value(
       2,
       map(string),
-      "UTF-8 text by key. Keys consist of letters, digits, `-`, `_` and `.`, and must not " +
-        "occur in binaryData. At most 1 MiB together with binaryData.",
+      "UTF-8 values by key. Keys consist of letters, digits, `-`, `_` and `.`, and must not " +
+        "also be in binaryData. At most 1 MiB together with binaryData.",
     ),
     binaryData: value(
       3,
       map(bytes),
-      "Arbitrary bytes by key, encoded in base64. Keys follow the rules of data and must not " +
-        "occur there.",
+      "Binary values by key, base64-encoded. Keys consist of letters, digits, `-`, `_` and " +
+        "`.`, and must not also be in data.",
     ),
   },
 );

@@ -38,9 +38,9 @@ const endpointAddress = v1(
       string,
       "IP address of the endpoint. Must not be a loopback or link-local address.",
     ),
-    hostname: value(3, string, "Host name of the endpoint, used for its DNS record."),
+    hostname: value(3, string, "Host name of the endpoint, used in its DNS record."),
     nodeName: pointer(4, string, "Node that hosts the endpoint."),
-    targetRef: pointer(2, objectReference, "Object that the endpoint stands for, usually a pod."),
+    targetRef: pointer(2, objectReference, "Object that provides the endpoint, usually a pod."),
   },
   { atomic: true },
 );
@@ -65,8 +65,9 @@ const endpointPort = v1(
     appProtocol: pointer(
       4,
       string,
-      "Application protocol hint: an IANA service name such as `http`, or a domain-prefixed " +
-        "name such as `example.com/own`.",
+      "Application protocol hint: an IANA service name such as `http`, a prefixed name that " +
+        "Kubernetes defines (h2c, ws, wss), or another domain-prefixed name such as " +
+        "`example.com/my-protocol`.",
     ),
   },
   { atomic: true },
@@ -74,7 +75,7 @@ const endpointPort = v1(
 
 const endpointSubset = v1(
   "EndpointSubset",
-  "Addresses that expose the same ports: its endpoints are all combinations of both.",
+  "Addresses that share the same ports: every address exposes every port.",
   {
     addresses: value(
       1,
@@ -87,7 +88,8 @@ const endpointSubset = v1(
     notReadyAddresses: value(
       2,
       list(endpointAddress),
-      "Addresses that are not ready, because they still start or fail their readiness check.",
+      "Addresses that expose the ports but are not ready: they are still starting, or fail " +
+        "their readiness or liveness check.",
       {
         listType: "atomic",
       },
@@ -100,7 +102,8 @@ const endpointSubset = v1(
 
 const endpointsV1 = v1(
   "Endpoints",
-  "Endpoints lists the addresses and ports behind a Service. Deprecated: use EndpointSlice.",
+  "Endpoints lists the addresses and ports that implement a Service. Deprecated since v1.33: " +
+    "use EndpointSlice.",
   {
     metadata: value(1, objectMeta, "Standard object metadata. The name is that of the Service."),
     subsets: value(2, list(endpointSubset), "Groups of addresses with common ports.", {

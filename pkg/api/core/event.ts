@@ -33,15 +33,19 @@ const eventSource = v1("EventSource", "Component that reports an event.", {
   host: value(2, string, "Node on which the component runs."),
 });
 
-const eventSeries = v1("EventSeries", "Repetitions of an event within a period.", {
-  count: value(1, int32, "Number of occurrences up to the last heartbeat."),
-  lastObservedTime: value(2, microTime, "Time of the last occurrence, with microseconds."),
-});
+const eventSeries = v1(
+  "EventSeries",
+  "Series of events: something that happened repeatedly for some time.",
+  {
+    count: value(1, int32, "Number of occurrences up to the last heartbeat."),
+    lastObservedTime: value(2, microTime, "Time of the last occurrence, with microseconds."),
+  },
+);
 
 const eventV1 = v1(
   "Event",
-  "Event reports that something happened to an object. Events are informational, and " +
-    "deleted after --event-ttl.",
+  "Event reports something that happened in the cluster. Events are best-effort information, " +
+    "and expire after the API server's --event-ttl (1 hour by default).",
   {
     metadata: required(
       1,
@@ -53,59 +57,73 @@ const eventV1 = v1(
     reason: value(
       3,
       string,
-      "Short CamelCase reason for the transition, for machines. Required in new-style " +
-        "events, with at most 128 characters.",
+      "Short machine-readable reason for the event. Required by the events API group, with at " +
+        "most 128 characters.",
     ),
     message: value(
       4,
       string,
-      "Human-readable description of the event, at most 1024 bytes in new-style events.",
+      "Human-readable description of the event. The events API group allows at most 1024 bytes.",
     ),
     source: value(
       5,
       eventSource,
-      "Component that reports the event. Superseded by reportingComponent.",
+      "Component that reports the event. Superseded by reportingComponent and reportingInstance.",
     ),
     firstTimestamp: value(6, time, "Time of the first occurrence."),
     lastTimestamp: value(7, time, "Time of the most recent occurrence."),
     count: value(8, int32, "Number of occurrences so far."),
-    type: value(9, string, "Type of the event: Normal or Warning. New types may be added."),
+    type: value(
+      9,
+      string,
+      "Type of the event: Normal or Warning. More types may be added in the future.",
+    ),
     eventTime: value(
       10,
       microTime,
-      "Time of the first occurrence, with microseconds. Set in new-style events only.",
+      "Time of the first occurrence, with microseconds. Required by the events API group.",
     ),
-    series: pointer(11, eventSeries, "Repetitions of the event. Absent for a single occurrence."),
+    series: pointer(
+      11,
+      eventSeries,
+      "Series that this event represents. Absent for a single occurrence.",
+    ),
     action: value(
       12,
       string,
-      "Action that was taken or failed, for machines. At most 128 characters.",
+      "Action that was taken, or failed, regarding the object. Machine-readable, at most 128 " +
+        "characters.",
     ),
     related: pointer(13, objectReference, "Second object involved in the event."),
     reportingComponent: required(
       14,
       string,
-      "Controller that reports the event, for example `example.com/controller`.",
+      "Name of the controller that emitted the event, for example `example.com/my-controller`.",
       { openApi: { required: false } },
     ),
     reportingInstance: required(
       15,
       string,
-      "Instance of the controller, for example `controller-xyzf`. At most 128 characters.",
+      "Instance of the controller, for example `my-controller-xyzf`. At most 128 characters.",
       { openApi: { required: false } },
     ),
   },
 );
 
-const newEventSeries = eventsV1("EventSeries", "Repetitions of an event within a period.", {
-  count: required(1, int32, "Number of occurrences up to the last heartbeat."),
-  lastObservedTime: required(2, microTime, "Time of the last occurrence, with microseconds."),
-});
+const newEventSeries = eventsV1(
+  "EventSeries",
+  "Series of events: something that happened repeatedly for some time.",
+  {
+    count: required(1, int32, "Number of occurrences up to the last heartbeat."),
+    lastObservedTime: required(2, microTime, "Time of the last occurrence, with microseconds."),
+  },
+);
 
 const newEventV1 = eventsV1(
   "Event",
-  "Event reports that something happened to an object. Events are informational, and " +
-    "deleted after --event-ttl. Only metadata and series can be changed.",
+  "Event reports something that happened in the cluster. Events are best-effort information, " +
+    "and expire after the API server's --event-ttl (1 hour by default). Only metadata and " +
+    "series can be updated.",
   {
     metadata: required(
       1,
@@ -119,18 +137,22 @@ const newEventV1 = eventsV1(
       microTime,
       "Time of the first occurrence, with microseconds. Required for new events.",
     ),
-    series: pointer(3, newEventSeries, "Repetitions of the event. Absent for a single occurrence."),
+    series: pointer(
+      3,
+      newEventSeries,
+      "Series that this event represents. Absent for a single occurrence.",
+    ),
     reportingController: value(
       4,
       string,
-      "Controller that reports the event, for example `example.com/controller`. Required for " +
-        "new events.",
+      "Name of the controller that emitted the event, for example `example.com/my-controller`. " +
+        "Required for new events.",
     ),
     reportingInstance: value(
       5,
       string,
-      "Instance of the controller, for example `controller-xyzf`. Required for new events, at " +
-        "most 128 characters.",
+      "Instance of the controller, for example `my-controller-xyzf`. Required for new events, " +
+        "at most 128 characters.",
     ),
     action: value(
       6,
@@ -147,7 +169,11 @@ const newEventV1 = eventsV1(
     regarding: value(8, objectReference, "Object that the event is about."),
     related: pointer(9, objectReference, "Second object involved in the event."),
     note: value(10, string, "Human-readable description of the event, at most 1024 bytes."),
-    type: value(11, string, "Type of the event: Normal or Warning. New types may be added."),
+    type: value(
+      11,
+      string,
+      "Type of the event: Normal or Warning. More types may be added in the future.",
+    ),
     deprecatedSource: value(
       12,
       eventSource,

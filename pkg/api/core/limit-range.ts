@@ -20,38 +20,38 @@ const limitRangeItem = v1("LimitRangeItem", "Limits for one type of object.", {
     "Type of object that the limits apply to: Pod, Container, PersistentVolumeClaim, or a " +
       "domain-prefixed name.",
   ),
-  max: value(2, resourceList, "Largest amount allowed, by resource."),
-  min: value(3, resourceList, "Smallest amount allowed, by resource."),
+  max: value(2, resourceList, "Maximum amount allowed, by resource."),
+  min: value(3, resourceList, "Minimum amount allowed, by resource."),
   default: value(
     4,
     resourceList,
-    "Limits that containers get when they specify none, by resource. Defaults to max. Only " +
-      "for type Container.",
+    "Limits of containers that specify none, by resource. Defaults to max. Only for type " +
+      "Container.",
   ),
   defaultRequest: value(
     5,
     resourceList,
-    "Requests that containers get when they specify none, by resource. Defaults to " +
-      "default, or to min without it. Only for type Container.",
+    "Requests of containers that specify none, by resource. Defaults to default, or to min " +
+      "without it. Only for type Container.",
   ),
   maxLimitRequestRatio: value(
     6,
     resourceList,
-    "Largest ratio of limit to request allowed, by resource. Both must then be specified. " +
-      "At least 1.",
+    "Maximum ratio of limit to request, by resource: the burst allowed. Limit and request must " +
+      "then both be set and nonzero. At least 1.",
   ),
 });
 
 const limitRangeSpec = v1("LimitRangeSpec", "Limits that apply in a namespace.", {
-  limits: required(1, list(limitRangeItem), "One entry per type of object.", {
+  limits: required(1, list(limitRangeItem), "Limits to enforce, one item per type of object.", {
     listType: "atomic",
   }),
 });
 
 const limitRangeV1 = v1(
   "LimitRange",
-  "LimitRange constrains the resources of each single object in a namespace, and " +
-    "supplies defaults. Checked on creation and update only.",
+  "LimitRange sets minimum, maximum and default resources for pods, containers and " +
+    "PersistentVolumeClaims of a namespace. Enforced on create and update only.",
   {
     metadata: value(1, objectMeta, "Standard object metadata."),
     spec: value(2, limitRangeSpec, "Limits to enforce, by type of object."),

@@ -11,15 +11,15 @@ const namespaceSpec = v1("NamespaceSpec", "Desired state of a namespace.", {
   finalizers: value(
     1,
     list(named("v1.FinalizerName")),
-    "Finalizers that must be removed before the namespace can be deleted. Removed through " +
-      "the subresource `finalize`.",
+    "Finalizers that must be removed before the namespace is deleted. They can only be removed " +
+      "through the subresource `finalize`.",
     { listType: "atomic" },
   ),
 });
 
 const namespaceCondition = v1(
   "NamespaceCondition",
-  "One observed condition of a namespace that is being deleted.",
+  "One observed condition of a namespace, reported during its deletion.",
   {
     type: required(
       1,
@@ -44,14 +44,14 @@ const namespaceStatus = v1("NamespaceStatus", "Observed state of a namespace.", 
   phase: value(
     1,
     named("v1.NamespacePhase", "Active", "Terminating"),
-    "Lifecycle phase of the namespace: one of Active, Terminating (its content is being " +
-      "deleted, nothing can be created in it). Defaults to Active.",
+    "Lifecycle phase of the namespace: one of Active, Terminating (its contents are being " +
+      "deleted, and no new objects can be created in it). Defaults to Active.",
     { default: "Active" },
   ),
   conditions: value(
     2,
     list(namespaceCondition),
-    "Latest observed conditions, which explain why a deletion does not proceed.",
+    "Latest observed conditions. They explain why the deletion of the namespace is blocked.",
     {
       listType: "map",
       listMapKeys: ["type"],

@@ -10,10 +10,14 @@ import { keepsGeneration, podWarnings } from "./pod/pod-warnings.ts";
 
 const podTemplateV1 = structs("api/core/v1")(
   "PodTemplate",
-  "PodTemplate stores a template for pods by name. No built-in controller uses it.",
+  "PodTemplate describes a template for pods. No built-in controller uses it.",
   {
     metadata: value(1, objectMeta, "Standard object metadata."),
-    template: value(2, podTemplateSpec, "Labels, annotations and specification of the pods."),
+    template: value(
+      2,
+      podTemplateSpec,
+      "Metadata and specification of pods created from the template.",
+    ),
   },
 );
 

@@ -4,7 +4,8 @@ import { objectMeta } from "#meta";
 /** RangeAllocation is stored beside Services to persist allocations, but not served. */
 export const rangeAllocation = structs("api/core/v1")(
   "RangeAllocation",
-  "RangeAllocation records which numbers of a range are in use.",
+  "RangeAllocation records the allocated numbers of a range, such as node ports. Not served by " +
+    "the API.",
   {
     metadata: value(1, objectMeta, "Standard object metadata."),
     range: required(2, string, "Range of numbers, for example `30000-32767`."),

@@ -38,7 +38,8 @@ const replicationControllerSpec = v1(
     minReadySeconds: value(
       4,
       int32,
-      "Seconds for which a new pod must stay ready before it counts as available. Defaults to 0.",
+      "Seconds for which a new pod must be ready, without any container crashing, to be " +
+        "considered available. Defaults to 0.",
       {
         default: 0,
         openApi: { default: true },
@@ -47,7 +48,7 @@ const replicationControllerSpec = v1(
     selector: value(
       2,
       map(string),
-      "Labels of the pods that the controller owns. Must match the labels of the template. " +
+      "Labels of the pods that the controller manages. Must match the labels of the template. " +
         "Defaults to those labels.",
       {
         mapType: "atomic",
@@ -56,8 +57,8 @@ const replicationControllerSpec = v1(
     template: pointer(
       3,
       podTemplateSpec,
-      "Template of new pods. Changes do not affect pods that already exist; its " +
-        "restartPolicy must be Always.",
+      "Template for new pods. Changes do not affect existing pods. restartPolicy must be " +
+        "Always. Required.",
     ),
   },
 );
@@ -86,10 +87,18 @@ const replicationControllerStatus = v1(
   "ReplicationControllerStatus",
   "Observed state of a ReplicationController.",
   {
-    replicas: required(1, int32, "Pods that the controller owns."),
-    fullyLabeledReplicas: value(2, int32, "Pods that carry every label of the template."),
-    readyReplicas: value(4, int32, "Pods whose Ready condition is True."),
-    availableReplicas: value(5, int32, "Pods that have been ready for at least minReadySeconds."),
+    replicas: required(1, int32, "Number of pods that the controller manages."),
+    fullyLabeledReplicas: value(
+      2,
+      int32,
+      "Number of pods whose labels match those of the template.",
+    ),
+    readyReplicas: value(4, int32, "Number of pods with a Ready condition."),
+    availableReplicas: value(
+      5,
+      int32,
+      "Number of pods that have been ready for at least minReadySeconds.",
+    ),
     observedGeneration: value(3, int64, "Value of metadata.generation that this status describes."),
     conditions: value(
       6,
@@ -107,8 +116,8 @@ const replicationControllerStatus = v1(
 
 const replicationControllerV1 = v1(
   "ReplicationController",
-  "ReplicationController keeps a fixed number of pods running. Deployment and ReplicaSet " +
-    "supersede it.",
+  "ReplicationController ensures that a given number of pods is running. Superseded by " +
+    "Deployment and ReplicaSet.",
   {
     metadata: value(
       1,

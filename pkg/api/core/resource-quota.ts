@@ -25,7 +25,7 @@ const v1 = structs("api/core/v1");
 
 const scopedResourceSelectorRequirement = v1(
   "ScopedResourceSelectorRequirement",
-  "Condition on one quota scope.",
+  "Requirement on a quota scope: scope name, operator and values.",
   {
     scopeName: required(
       1,
@@ -39,7 +39,7 @@ const scopedResourceSelectorRequirement = v1(
         "CrossNamespacePodAffinity",
         "VolumeAttributesClass",
       ),
-      "Scope to test: one of Terminating, NotTerminating, BestEffort, NotBestEffort, " +
+      "Name of the scope: one of Terminating, NotTerminating, BestEffort, NotBestEffort, " +
         "PriorityClass, CrossNamespacePodAffinity, VolumeAttributesClass.",
     ),
     operator: required(
@@ -51,7 +51,7 @@ const scopedResourceSelectorRequirement = v1(
     values: value(
       3,
       list(string),
-      "Values to compare with. Required for In and NotIn; must be empty for Exists and " +
+      "Values to compare with. Must be nonempty for In and NotIn, and empty for Exists and " +
         "DoesNotExist.",
       { listType: "atomic" },
     ),
@@ -60,12 +60,12 @@ const scopedResourceSelectorRequirement = v1(
 
 const scopeSelector = v1(
   "ScopeSelector",
-  "Selects the objects that a quota counts by their scopes.",
+  "Selects the objects that a quota counts by scope.",
   {
     matchExpressions: value(
       1,
       list(scopedResourceSelectorRequirement),
-      "Conditions, all of which must hold.",
+      "Scope selector requirements, which are ANDed.",
       {
         listType: "atomic",
       },
@@ -74,56 +74,64 @@ const scopeSelector = v1(
   { atomic: true },
 );
 
-const resourceQuotaSpec = v1("ResourceQuotaSpec", "Desired limits of a ResourceQuota.", {
-  hard: value(
-    1,
-    resourceList,
-    "Limits by resource: cpu, requests.memory, limits.cpu, requests.storage, pods, " +
-      "count/<resource>.<group> and others.",
-  ),
-  scopes: value(
-    2,
-    list(
-      named(
-        "v1.ResourceQuotaScope",
-        "Terminating",
-        "NotTerminating",
-        "BestEffort",
-        "NotBestEffort",
-        "PriorityClass",
-        "CrossNamespacePodAffinity",
-        "VolumeAttributesClass",
-      ),
+const resourceQuotaSpec = v1(
+  "ResourceQuotaSpec",
+  "Hard limits to enforce, and the scopes of objects that they count.",
+  {
+    hard: value(
+      1,
+      resourceList,
+      "Hard limits by resource, for example cpu, requests.memory, limits.cpu, requests.storage, " +
+        "pods or count/<resource>.<group>.",
     ),
-    "Scopes that an object must all belong to in order to be counted: Terminating, " +
-      "NotTerminating, BestEffort, NotBestEffort, PriorityClass, CrossNamespacePodAffinity, " +
-      "VolumeAttributesClass. Immutable.",
-    { listType: "atomic" },
-  ),
-  scopeSelector: pointer(
-    3,
-    scopeSelector,
-    "Scope conditions with values that an object must fulfil in order to be counted. " +
-      "Combined with scopes.",
-  ),
-});
+    scopes: value(
+      2,
+      list(
+        named(
+          "v1.ResourceQuotaScope",
+          "Terminating",
+          "NotTerminating",
+          "BestEffort",
+          "NotBestEffort",
+          "PriorityClass",
+          "CrossNamespacePodAffinity",
+          "VolumeAttributesClass",
+        ),
+      ),
+      "Scopes that objects must match, all of them, to be counted: Terminating, NotTerminating, " +
+        "BestEffort, NotBestEffort, PriorityClass, CrossNamespacePodAffinity, " +
+        "VolumeAttributesClass. Immutable.",
+      { listType: "atomic" },
+    ),
+    scopeSelector: pointer(
+      3,
+      scopeSelector,
+      "Scope selector requirements that objects must match, in addition to scopes, to be counted.",
+    ),
+  },
+);
 
-const resourceQuotaStatus = v1("ResourceQuotaStatus", "Observed usage under a ResourceQuota.", {
-  hard: value(1, resourceList, "Limits that are currently enforced."),
-  used: value(2, resourceList, "Current usage by resource."),
-});
+const resourceQuotaStatus = v1(
+  "ResourceQuotaStatus",
+  "Enforced limits of a ResourceQuota and their observed usage.",
+  {
+    hard: value(1, resourceList, "Hard limits that are currently enforced, by resource."),
+    used: value(2, resourceList, "Current total usage in the namespace, by resource."),
+  },
+);
 
 const resourceQuotaV1 = v1(
   "ResourceQuota",
-  "ResourceQuota limits the total resources and object counts of a namespace. Admission " +
-    "rejects requests that exceed it.",
+  "ResourceQuota limits the total resource usage and object counts of a namespace. Admission " +
+    "rejects requests that would exceed it.",
   {
     metadata: value(1, objectMeta, "Standard object metadata."),
-    spec: value(2, resourceQuotaSpec, "Limits, and the objects that they count."),
+    spec: value(2, resourceQuotaSpec, "Hard limits, and scopes that restrict the objects counted."),
     status: value(
       3,
       resourceQuotaStatus,
-      "Enforced limits and usage, kept by admission and the quota controller. Read-only.",
+      "Enforced limits and current usage, maintained by admission and the resource quota " +
+        "controller. Read-only.",
     ),
   },
 );

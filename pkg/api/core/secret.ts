@@ -30,26 +30,26 @@ const secretV1 = v1(
     immutable: pointer(
       5,
       bool,
-      "Whether data and stringData are frozen. Once true it can neither be reset nor " +
-        "removed; recreate the object instead. Defaults to false.",
+      "Whether data is immutable. Once true, it cannot be unset, and only metadata can be " +
+        "updated: delete and recreate the object instead. Defaults to false.",
     ),
     data: value(
       2,
       map(bytes),
-      "Values by key, encoded in base64. Keys consist of letters, digits, `-`, `_` and `.`. " +
-        "At most 1 MiB in total.",
+      "Values by key, base64-encoded. Keys consist of letters, digits, `-`, `_` and `.`. At " +
+        "most 1 MiB in total.",
     ),
     stringData: value(
       4,
       map(string),
-      "Values by key as plain text. Written into data, where they take precedence, and never " +
-        "returned.",
+      "Values by key, in plain text. Write-only: they are merged into data on writes, " +
+        "overriding existing values, and never returned.",
     ),
     type: value(
       3,
       named("v1.SecretType"),
-      "Purpose of the Secret, which decides on the keys that data must contain. Defaults to " +
-        "Opaque. Immutable.",
+      "Type of the Secret, for programs that handle it; built-in types require certain keys in " +
+        "data. Defaults to Opaque. Immutable.",
       {
         default: "Opaque",
       },

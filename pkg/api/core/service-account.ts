@@ -9,27 +9,30 @@ const v1 = structs("api/core/v1");
 
 const serviceAccountV1 = v1(
   "ServiceAccount",
-  "ServiceAccount is an identity for processes that run in pods.",
+  "ServiceAccount is an identity for processes in pods, which authenticate to the API server " +
+    "with its tokens.",
   {
     metadata: value(1, objectMeta, "Standard object metadata."),
     secrets: value(
       2,
       list(objectReference),
-      "Secrets that pods of this account may mount, if the mountable-secrets annotation " +
-        "enforces it. Deprecated as a place for tokens.",
+      "Secrets that pods of this account may mount, if its annotation " +
+        'enforce-mountable-secrets (deprecated) is "true". Not the place to look for tokens: ' +
+        "request them with TokenRequest.",
       { listType: "map", listMapKeys: ["name"], patchStrategy: ["merge"], patchMergeKey: "name" },
     ),
     imagePullSecrets: value(
       3,
       list(localObjectReference),
-      "Secrets with registry credentials, added to pods of this account that name none.",
+      "Secrets with credentials for pulling images. Admission adds them to pods of this " +
+        "account that have no imagePullSecrets.",
       { listType: "atomic" },
     ),
     automountServiceAccountToken: pointer(
       4,
       bool,
-      "Whether pods of this account get a token mounted. The pod's own setting takes " +
-        "precedence. Defaults to true.",
+      "Whether a token is mounted automatically in pods of this account. The setting of a pod " +
+        "takes precedence. Defaults to true.",
     ),
   },
 );

@@ -92,7 +92,7 @@ const endpoint = v1("Endpoint", "One network endpoint behind a Service, usually 
   ),
   conditions: value(2, endpointConditions, "Readiness of the endpoint."),
   hostname: pointer(3, string, "Host name of the endpoint, a DNS label, used for its DNS record."),
-  targetRef: pointer(4, objectReference, "Object that the endpoint stands for, usually a pod."),
+  targetRef: pointer(4, objectReference, "Object that provides the endpoint, usually a pod."),
   deprecatedTopology: value(
     5,
     map(string),
@@ -137,8 +137,9 @@ const endpointPort = v1(
     appProtocol: pointer(
       4,
       string,
-      "Application protocol hint: an IANA service name such as `http`, or a domain-prefixed " +
-        "name such as `example.com/own`.",
+      "Application protocol hint: an IANA service name such as `http`, a prefixed name that " +
+        "Kubernetes defines (h2c, ws, wss), or another domain-prefixed name such as " +
+        "`example.com/my-protocol`.",
     ),
   },
   { atomic: true },

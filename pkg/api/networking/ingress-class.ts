@@ -19,10 +19,10 @@ const ingressClassParametersReference = v1(
   "IngressClassParametersReference",
   "Reference to the object with the controller-specific settings of an IngressClass.",
   {
-    apiGroup: pointer(1, string, "API group of the object. Absent for the core group.", {
+    apiGroup: pointer(1, string, "API group of the referenced object. Absent for the core group.", {
       protoName: "aPIGroup",
     }),
-    kind: required(2, string, "Kind of the object in that group."),
+    kind: required(2, string, "Kind of the referenced object."),
     name: required(3, string, "Name of the referenced object."),
     scope: nullablePointer(
       4,

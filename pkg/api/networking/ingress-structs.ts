@@ -146,7 +146,7 @@ const ingressSpec = v1("IngressSpec", "Desired routing of an Ingress.", {
   ),
 });
 
-const ingressPortStatus = v1("IngressPortStatus", "State of one port of a load balancer.", {
+const ingressPortStatus = v1("IngressPortStatus", "Status of a port of a load balancer.", {
   port: required(1, int32, "Port number of the load balancer."),
   protocol: required(
     2,
@@ -156,26 +156,18 @@ const ingressPortStatus = v1("IngressPortStatus", "State of one port of a load b
   error: pointer(
     3,
     string,
-    "CamelCase reason why the port does not work, prefixed with a domain when specific to " +
-      "a cloud provider. Absent when the port works.",
+    "Problem with the port, as a CamelCase reason, prefixed with a domain if specific to a " +
+      "cloud provider. Absent if there is none.",
   ),
 });
 
 const ingressLoadBalancerIngress = v1(
   "IngressLoadBalancerIngress",
-  "One address under which the load balancer accepts traffic.",
+  "Ingress point of a load balancer.",
   {
-    ip: value(
-      1,
-      string,
-      "IP address of the load balancer, set by providers that assign addresses.",
-    ),
-    hostname: value(
-      2,
-      string,
-      "DNS name of the load balancer, set by providers that assign names.",
-    ),
-    ports: value(4, list(ingressPortStatus), "State of the ports that the load balancer exposes.", {
+    ip: value(1, string, "IP address of the ingress point, for IP-based load balancers."),
+    hostname: value(2, string, "Host name of the ingress point, for DNS-based load balancers."),
+    ports: value(4, list(ingressPortStatus), "Status of the ports of the load balancer.", {
       listType: "atomic",
     }),
   },

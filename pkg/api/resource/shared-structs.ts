@@ -49,8 +49,8 @@ export const selectorStructs = (declare: Declare) => {
 
 export const taintStruct = (declare: Declare, version: string) =>
   declare("DeviceTaint", "Taint of a device, which repels claims that do not tolerate it.", {
-    key: required(1, string, "Taint key, a qualified name."),
-    value: value(2, string, "Taint value that corresponds to the key, at most 63 characters."),
+    key: required(1, string, "Key of the taint, a qualified name such as `example.com/gpu`."),
+    value: value(2, string, "Value of the taint, a label value of at most 63 characters."),
     effect: required(
       3,
       effectOf(version),
@@ -84,14 +84,18 @@ const configurationStruct = (declare: Declare) => {
 
 const tolerationStruct = (declare: Declare, version: Version) =>
   declare("DeviceToleration", "Tolerates device taints that match key, value and effect.", {
-    key: value(1, string, "Key of the taint. Empty, with operator Exists, matches every key."),
+    key: value(
+      1,
+      string,
+      "Taint key to match. Empty matches all keys; the operator must then be Exists.",
+    ),
     operator: value(
       2,
       named(`${version}.DeviceTolerationOperator`, "Exists", "Equal"),
       "Relationship of the key to the value: one of Exists (any value), Equal. Defaults to Equal.",
       { default: "Equal", openApi: { default: true } },
     ),
-    value: value(3, string, "Value of the taint. Must be empty for operator Exists."),
+    value: value(3, string, "Taint value to match. Must be empty for operator Exists."),
     effect: value(
       4,
       effectOf(version),

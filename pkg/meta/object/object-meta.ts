@@ -215,7 +215,7 @@ const labelSelectorRequirement = v1("LabelSelectorRequirement", "Condition on on
   values: value(
     3,
     list(string),
-    "Values to compare with. Required for In and NotIn; must be empty for Exists and " +
+    "Values to compare with. Must be nonempty for In and NotIn, and empty for Exists and " +
       "DoesNotExist.",
     { listType: "atomic" },
   ),

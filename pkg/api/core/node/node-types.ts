@@ -18,19 +18,19 @@ import { objectMeta, time, uid } from "#meta";
 const v1 = structs("api/core/v1");
 
 export const taint = v1("Taint", "Marks a node so that it repels pods that do not tolerate it.", {
-  key: required(1, string, "Taint key, a qualified name."),
-  value: value(2, string, "Taint value that corresponds to the key, at most 63 characters."),
+  key: required(1, string, "Key of the taint, a qualified name such as `example.com/gpu`."),
+  value: value(2, string, "Value of the taint, a label value of at most 63 characters."),
   effect: required(
     3,
     named("v1.TaintEffect", "NoSchedule", "PreferNoSchedule", "NoExecute"),
     "Effect on pods without a matching toleration. One of NoSchedule (not scheduled), " +
-      "PreferNoSchedule (scheduled only if unavoidable), NoExecute (not scheduled, and " +
-      "evicted when running).",
+      "PreferNoSchedule (scheduled only if unavoidable), NoExecute (not scheduled, and evicted " +
+      "if already running).",
   ),
   timeAdded: pointer(
     4,
     time,
-    "Time at which the taint was added. The basis of tolerationSeconds for effect NoExecute.",
+    "Time at which the taint was added. For effect NoExecute, tolerationSeconds counts from it.",
   ),
 });
 
@@ -41,8 +41,8 @@ const configMapNodeConfigSource = v1(
   {
     namespace: required(1, string, "Namespace of the ConfigMap."),
     name: required(2, string, "Name of the ConfigMap."),
-    uid: value(3, uid, "UID of the ConfigMap. Only in the status."),
-    resourceVersion: value(4, string, "Resource version of the ConfigMap. Only in the status."),
+    uid: value(3, uid, "UID of the ConfigMap. Set in status only."),
+    resourceVersion: value(4, string, "Resource version of the ConfigMap. Set in status only."),
     kubeletConfigKey: required(
       5,
       string,
@@ -64,12 +64,12 @@ const nodeSpec = v1("NodeSpec", "Desired state of a node.", {
   podCIDR: value(
     1,
     string,
-    "IP range for the pods of the node, in CIDR notation. Immutable once set.",
+    "IP range of the pods on the node, in CIDR notation. Immutable once set.",
   ),
   podCIDRs: value(
     7,
     list(string),
-    "IP ranges for the pods of the node, at most one per IP family. The first must equal " +
+    "IP ranges of the pods on the node, at most one per IP family. The first must equal " +
       "podCIDR. Immutable once set.",
     {
       listType: "set",
@@ -79,14 +79,14 @@ const nodeSpec = v1("NodeSpec", "Desired state of a node.", {
   providerID: value(
     3,
     string,
-    "Identifier of the node assigned by the cloud provider: `<provider>://<id>`. Immutable " +
-      "once set.",
+    "Identifier that the cloud provider assigned to the node, in the form `<provider>://<id>`. " +
+      "Immutable once set.",
   ),
   unschedulable: value(
     4,
     bool,
-    "Whether new pods are kept off the node, as `kubectl cordon` sets it. Running pods " +
-      "stay. Defaults to false.",
+    "Whether the node is unschedulable for new pods, as set by `kubectl cordon`. Running pods " +
+      "are not affected. Defaults to false.",
   ),
   taints: value(5, list(taint), "Taints of the node. Pods need matching tolerations.", {
     listType: "atomic",
@@ -120,13 +120,13 @@ const nodeCondition = v1("NodeCondition", "One observed condition of a node.", {
     "Status of the condition: one of True, False, Unknown.",
     { openApi: { enum: false } },
   ),
-  lastHeartbeatTime: value(3, time, "Time at which the condition was last reported."),
+  lastHeartbeatTime: value(3, time, "Time at which the kubelet last reported the condition."),
   lastTransitionTime: value(4, time, "Time at which `status` last changed to another value."),
   reason: value(5, string, "Machine-readable CamelCase reason for the last transition."),
   message: value(6, string, "Human-readable message with details about the last transition."),
 });
 
-export const nodeAddress = v1("NodeAddress", "Address under which a node can be reached.", {
+export const nodeAddress = v1("NodeAddress", "Address at which a node is reachable.", {
   type: required(
     1,
     named(
@@ -163,10 +163,10 @@ const nodeSwapStatus = v1("NodeSwapStatus", "Swap memory of a node.", {
   capacity: pointer(1, int64, "Total swap memory, in bytes."),
 });
 
-const nodeSystemInfo = v1("NodeSystemInfo", "Identity of a node, and the software that it runs.", {
-  machineID: required(1, string, "Machine ID reported by the node, /etc/machine-id on Linux."),
+const nodeSystemInfo = v1("NodeSystemInfo", "Identifiers and software versions of a node.", {
+  machineID: required(1, string, "Machine ID reported by the node, from /etc/machine-id on Linux."),
   systemUUID: required(2, string, "System UUID reported by the hardware."),
-  bootID: required(3, string, "Boot ID reported by the node. It changes with each boot."),
+  bootID: required(3, string, "Boot ID reported by the node. It changes with every reboot."),
   kernelVersion: required(4, string, "Kernel version, from `uname -r` on Linux."),
   osImage: required(
     5,
@@ -179,14 +179,22 @@ const nodeSystemInfo = v1("NodeSystemInfo", "Identity of a node, and the softwar
     "Container runtime and its version, for example `containerd://2.0.1`.",
   ),
   kubeletVersion: required(7, string, "Version of the kubelet."),
-  kubeProxyVersion: required(8, string, "Deprecated: formerly the version of kube-proxy."),
-  operatingSystem: required(9, string, "Operating system, `linux` or `windows`."),
+  kubeProxyVersion: required(
+    8,
+    string,
+    "Deprecated: version of kube-proxy, which current kubelets no longer report.",
+  ),
+  operatingSystem: required(
+    9,
+    string,
+    "Operating system reported by the node: `linux` or `windows`.",
+  ),
   architecture: required(10, string, "Processor architecture, for example `amd64` or `arm64`."),
   swap: pointer(11, nodeSwapStatus, "Swap memory of the node."),
 });
 
-const containerImage = v1("ContainerImage", "Image that is present on a node.", {
-  names: required(1, list(string), "Names under which the image is known, with tags and digests.", {
+const containerImage = v1("ContainerImage", "Container image on a node.", {
+  names: required(1, list(string), "Names by which the image is known, with tags and digests.", {
     required: false,
     listType: "atomic",
   }),
@@ -194,7 +202,7 @@ const containerImage = v1("ContainerImage", "Image that is present on a node.", 
 });
 
 const attachedVolume = v1("AttachedVolume", "Volume that is attached to a node.", {
-  name: required(1, named("v1.UniqueVolumeName"), "Unique name of the volume."),
+  name: required(1, named("v1.UniqueVolumeName"), "Unique name of the attached volume."),
   devicePath: required(2, string, "Path of the device on the node."),
 });
 
@@ -202,20 +210,20 @@ const nodeConfigStatus = v1(
   "NodeConfigStatus",
   "State of dynamic kubelet configuration. Deprecated: the feature was removed in v1.26.",
   {
-    assigned: pointer(1, nodeConfigSource, "Configuration that the kubelet was told to use."),
-    active: pointer(2, nodeConfigSource, "Configuration that the kubelet is running with."),
+    assigned: pointer(1, nodeConfigSource, "Configuration that the kubelet was assigned."),
+    active: pointer(2, nodeConfigSource, "Configuration that the kubelet is using."),
     lastKnownGood: pointer(
       3,
       nodeConfigSource,
-      "Configuration to which the kubelet returns when the assigned one fails.",
+      "Configuration to which the kubelet falls back when the assigned one fails.",
     ),
-    error: value(4, string, "Problem of the assigned configuration."),
+    error: value(4, string, "Error in the assigned configuration."),
   },
 );
 
 const nodeRuntimeHandlerFeatures = v1(
   "NodeRuntimeHandlerFeatures",
-  "Capabilities of a runtime handler.",
+  "Features supported by a runtime handler.",
   {
     recursiveReadOnlyMounts: pointer(
       1,
@@ -239,23 +247,28 @@ const nodeRuntimeHandlerFeatures = v1(
 
 const nodeRuntimeHandler = v1(
   "NodeRuntimeHandler",
-  "Handler of the container runtime, as RuntimeClasses name it.",
+  "Runtime handler of a node, which RuntimeClasses select by name.",
   {
-    name: required(1, string, 'Name of the handler. Empty for the default one. Defaults to "".', {
-      required: false,
-    }),
-    features: pointer(2, nodeRuntimeHandlerFeatures, "Capabilities of the handler."),
+    name: required(
+      1,
+      string,
+      'Name of the runtime handler. Empty for the default handler. Defaults to "".',
+      {
+        required: false,
+      },
+    ),
+    features: pointer(2, nodeRuntimeHandlerFeatures, "Features supported by the runtime handler."),
   },
 );
 
 const nodeFeatures = v1(
   "NodeFeatures",
-  "Capabilities of the container runtime, regardless of the handler.",
+  "Features supported by the container runtime, independent of the runtime handler.",
   {
     supplementalGroupsPolicy: pointer(
       1,
       bool,
-      "Whether the runtime implements supplementalGroupsPolicy of pods.",
+      "Whether the runtime supports supplementalGroupsPolicy and user in the status of containers.",
     ),
   },
 );
@@ -265,7 +278,8 @@ const nodeStatus = v1("NodeStatus", "Observed state of a node.", {
   allocatable: value(
     2,
     resourceList,
-    "Resources available to pods, after reservations for the system. Defaults to capacity.",
+    "Resources available for scheduling pods: capacity minus what is reserved for the system. " +
+      "Defaults to capacity.",
   ),
   phase: value(
     3,
@@ -286,7 +300,7 @@ const nodeStatus = v1("NodeStatus", "Observed state of a node.", {
   addresses: value(
     5,
     list(nodeAddress),
-    "Addresses of the node, reported by the kubelet or the cloud provider.",
+    "Addresses at which the node is reachable, reported by the kubelet or the cloud provider.",
     {
       listType: "map",
       listMapKeys: ["type"],
@@ -294,19 +308,22 @@ const nodeStatus = v1("NodeStatus", "Observed state of a node.", {
       patchMergeKey: "type",
     },
   ),
-  daemonEndpoints: value(6, nodeDaemonEndpoints, "Ports on which daemons of the node listen."),
-  nodeInfo: value(7, nodeSystemInfo, "Identifiers and software versions of the node."),
+  daemonEndpoints: value(6, nodeDaemonEndpoints, "Endpoints of the daemons that run on the node."),
+  nodeInfo: value(
+    7,
+    nodeSystemInfo,
+    "Machine IDs, kernel, operating system and component versions of the node.",
+  ),
   images: value(
     8,
     list(containerImage),
-    "Images that are present on the node, the largest first. The kubelet reports at most " +
-      "50 by default.",
+    "Container images on the node, largest first. The kubelet reports at most 50 by default.",
     { listType: "atomic" },
   ),
   volumesInUse: value(
     9,
     list(named("v1.UniqueVolumeName")),
-    "Attachable volumes that the node has mounted; they must not be detached.",
+    "Attachable volumes that are mounted on the node and must not be detached.",
     {
       listType: "atomic",
     },
@@ -314,25 +331,20 @@ const nodeStatus = v1("NodeStatus", "Observed state of a node.", {
   volumesAttached: value(
     10,
     list(attachedVolume),
-    "Volumes that the attach-detach controller has attached.",
+    "Volumes attached to the node by the attach-detach controller.",
     {
       listType: "atomic",
     },
   ),
   config: pointer(11, nodeConfigStatus, "Deprecated: state of dynamic kubelet configuration."),
-  runtimeHandlers: value(
-    12,
-    list(nodeRuntimeHandler),
-    "Handlers that the container runtime provides.",
-    {
-      listType: "atomic",
-      gate: "RecursiveReadOnlyMounts",
-    },
-  ),
+  runtimeHandlers: value(12, list(nodeRuntimeHandler), "Runtime handlers available on the node.", {
+    listType: "atomic",
+    gate: "RecursiveReadOnlyMounts",
+  }),
   features: pointer(
     13,
     nodeFeatures,
-    "Capabilities of the container runtime. Beta: feature gate SupplementalGroupsPolicy.",
+    "Features supported by the container runtime. Beta: feature gate SupplementalGroupsPolicy.",
     {
       gate: "SupplementalGroupsPolicy",
     },

@@ -8,8 +8,8 @@ const v1 = structs("api/core/v1");
 
 export const persistentVolumeClaimSpec = v1(
   "PersistentVolumeClaimSpec",
-  "Storage that a claim requests. Mostly immutable; after binding only the storage " +
-    "request and volumeAttributesClassName can change.",
+  "Desired characteristics of the volume. Immutable after creation, except for the storage " +
+    "request and volumeAttributesClassName of bound claims.",
   {
     accessModes: value(
       1,
@@ -23,67 +23,72 @@ export const persistentVolumeClaimSpec = v1(
         ),
       ),
       "Access modes that the volume must support: ReadWriteOnce (one node), ReadOnlyMany, " +
-        "ReadWriteMany, ReadWriteOncePod (one pod, excludes the others). Required. Immutable.",
+        "ReadWriteMany, ReadWriteOncePod (one pod; cannot be combined with the others). " +
+        "Required. Immutable.",
       { listType: "atomic" },
     ),
     selector: pointer(
       4,
       labelSelector,
-      "Labels that a PersistentVolume must have to be bound. Volumes are then not " +
-        "provisioned dynamically. Immutable.",
+      "Label query over the PersistentVolumes to consider for binding. Claims with a selector " +
+        "are not provisioned dynamically. Immutable.",
     ),
-    resources: value(2, volumeResourceRequirements, "Size of the requested storage."),
+    resources: value(2, volumeResourceRequirements, "Minimum resources that the volume must have."),
     volumeName: value(
       3,
       string,
-      "PersistentVolume that the claim is bound to. Set by the control plane, or by the user " +
-        "to request a certain volume.",
+      "Name of the PersistentVolume bound to the claim. Set by the control plane, or by the " +
+        "user to request a specific volume. Immutable once set.",
     ),
     storageClassName: pointer(
       5,
       string,
-      'StorageClass that provisions the volume. "" requests a volume without class; when ' +
-        "absent, admission fills in the default class. Immutable once set.",
+      'StorageClass required by the claim. "" requests a volume without a class; if absent, ' +
+        "admission sets the default class. Immutable once set.",
     ),
     volumeMode: pointer(
       6,
       named("v1.PersistentVolumeMode", "Block", "Filesystem"),
-      "How the volume is consumed: one of Filesystem (mounted), Block (raw device). Defaults " +
-        "to Filesystem. Immutable.",
+      "Mode in which the volume is consumed: one of Filesystem (mounted), Block (raw device). " +
+        "Defaults to Filesystem. Immutable.",
     ),
     dataSource: pointer(
       7,
       typedLocalObjectReference,
-      "VolumeSnapshot or PersistentVolumeClaim in the same namespace that provides the " +
-        "initial content. Kept equal to dataSourceRef unless that names a namespace. Other " +
-        "kinds are dropped silently. Immutable.",
+      "VolumeSnapshot or PersistentVolumeClaim in the same namespace from which to populate " +
+        "the volume. Kept equal to dataSourceRef, unless that names a namespace. References to " +
+        "other kinds are silently dropped. Immutable.",
     ),
     dataSourceRef: pointer(
       8,
       typedObjectReference,
-      "Object that provides the initial content, of any kind that a volume populator " +
-        "supports. Takes the place of dataSource, which is filled in from it, and invalid " +
-        "references are rejected rather than dropped. Immutable.",
+      "Object from which to populate the volume: a VolumeSnapshot, a PersistentVolumeClaim, or " +
+        "any kind that a volume populator supports. Supersedes dataSource, which is kept equal " +
+        "to it; invalid references are rejected instead of dropped. Immutable.",
     ),
     volumeAttributesClassName: pointer(
       9,
       string,
-      "VolumeAttributesClass whose attributes the CSI driver applies to the volume. May be " +
-        "changed later, but not reset to empty once set.",
+      "VolumeAttributesClass whose attributes the CSI driver applies to the volume. Can be " +
+        "changed after creation, but not unset once a class is in effect.",
     ),
   },
 );
 
 export const persistentVolumeClaimTemplate = v1(
   "PersistentVolumeClaimTemplate",
-  "Template of the claim for an ephemeral volume.",
+  "Template of the PersistentVolumeClaim for an ephemeral volume.",
   {
     metadata: value(
       1,
       objectMeta,
-      "Labels and annotations of the claim. Other metadata is rejected.",
+      "Labels and annotations of the PersistentVolumeClaim. Other metadata is rejected.",
     ),
-    spec: required(2, persistentVolumeClaimSpec, "Specification that is copied into the claim."),
+    spec: required(
+      2,
+      persistentVolumeClaimSpec,
+      "Specification of the PersistentVolumeClaim, copied unchanged.",
+    ),
   },
 );
 

@@ -44,7 +44,7 @@ const v1 = structs("api/core/v1");
 
 const persistentVolumeClaimCondition = v1(
   "PersistentVolumeClaimCondition",
-  "One observed condition of a claim.",
+  "One observed condition of a PersistentVolumeClaim.",
   {
     type: required(
       1,
@@ -57,8 +57,8 @@ const persistentVolumeClaimCondition = v1(
         "ModifyVolumeError",
         "ModifyingVolume",
       ),
-      "One of Resizing, FileSystemResizePending, ControllerResizeError, NodeResizeError, " +
-        "ModifyVolumeError, ModifyingVolume.",
+      "Name of the condition: Resizing, FileSystemResizePending, ControllerResizeError, " +
+        "NodeResizeError, ModifyVolumeError or ModifyingVolume.",
       { openApi: { enum: false } },
     ),
     status: required(
@@ -74,25 +74,33 @@ const persistentVolumeClaimCondition = v1(
   },
 );
 
-const modifyVolumeStatus = v1("ModifyVolumeStatus", "State of a change of volume attributes.", {
-  targetVolumeAttributesClassName: value(1, string, "VolumeAttributesClass that is being applied."),
-  status: required(
-    2,
-    named("v1.PersistentVolumeClaimModifyVolumeStatus", "Pending", "InProgress", "Infeasible"),
-    "Progress: one of Pending (requirements are missing, such as the class itself), " +
-      "InProgress, Infeasible (the driver rejects the parameters; choose another class).",
-  ),
-});
+const modifyVolumeStatus = v1(
+  "ModifyVolumeStatus",
+  "State of a ModifyVolume operation, which applies a VolumeAttributesClass to a volume.",
+  {
+    targetVolumeAttributesClassName: value(
+      1,
+      string,
+      "Name of the VolumeAttributesClass being applied.",
+    ),
+    status: required(
+      2,
+      named("v1.PersistentVolumeClaimModifyVolumeStatus", "Pending", "InProgress", "Infeasible"),
+      "Status of the operation: one of Pending (requirements are missing, such as the class " +
+        "itself), InProgress, Infeasible (rejected by the driver; specify another class).",
+    ),
+  },
+);
 
 const persistentVolumeClaimStatus = v1(
   "PersistentVolumeClaimStatus",
-  "Observed state of a claim.",
+  "Observed state of a PersistentVolumeClaim.",
   {
     phase: value(
       1,
       named("v1.PersistentVolumeClaimPhase", "Pending", "Bound", "Lost"),
-      "Phase of the claim: one of Pending (not bound yet), Bound, Lost (its volume no longer " +
-        "exists).",
+      "Phase of the claim: one of Pending (not yet bound), Bound, Lost (the bound volume no " +
+        "longer exists).",
     ),
     accessModes: value(
       2,
@@ -109,7 +117,7 @@ const persistentVolumeClaimStatus = v1(
         "ReadWriteOncePod.",
       { listType: "atomic" },
     ),
-    capacity: value(3, resourceList, "Actual resources of the bound volume."),
+    capacity: value(3, resourceList, "Actual resources of the bound volume, by name."),
     conditions: value(
       4,
       list(persistentVolumeClaimCondition),
@@ -124,8 +132,8 @@ const persistentVolumeClaimStatus = v1(
     allocatedResources: value(
       5,
       resourceList,
-      "Resources allocated to the claim, by name. During an expansion larger than capacity. " +
-        "Quota counts the larger of this and the request.",
+      "Resources allocated to the claim, by name. Larger than capacity while an expansion is " +
+        "in progress. Quota uses the larger of this and the request.",
       {
         gate: "RecoverVolumeExpansionFailure",
       },
@@ -133,9 +141,9 @@ const persistentVolumeClaimStatus = v1(
     allocatedResourceStatuses: value(
       7,
       map(named("v1.ClaimResourceStatus"), "map[v1.ResourceName]v1.ClaimResourceStatus"),
-      "Progress of expansion by resource: ControllerResizeInProgress, " +
+      "State of the resize, by resource: ControllerResizeInProgress, " +
         "ControllerResizeInfeasible, NodeResizePending, NodeResizeInProgress or " +
-        "NodeResizeInfeasible. Absent when none is under way.",
+        "NodeResizeInfeasible. Absent if no resize is in progress.",
       {
         gate: "RecoverVolumeExpansionFailure",
         mapType: "granular",
@@ -153,7 +161,7 @@ const persistentVolumeClaimStatus = v1(
     currentVolumeAttributesClassName: pointer(
       8,
       string,
-      "VolumeAttributesClass that is in effect. Absent when there is none.",
+      "VolumeAttributesClass currently in effect. Absent if none is applied.",
       {
         gate: "VolumeAttributesClass",
       },
@@ -161,7 +169,7 @@ const persistentVolumeClaimStatus = v1(
     modifyVolumeStatus: pointer(
       9,
       modifyVolumeStatus,
-      "Progress of a change of attributes. Absent when none is under way.",
+      "State of a change to another VolumeAttributesClass. Absent if no change is in progress.",
       {
         gate: "VolumeAttributesClass",
       },
@@ -171,8 +179,8 @@ const persistentVolumeClaimStatus = v1(
 
 export const persistentVolumeClaimV1 = v1(
   "PersistentVolumeClaim",
-  "PersistentVolumeClaim is a user's request for storage, which gets bound to a " +
-    "PersistentVolume.",
+  "PersistentVolumeClaim requests storage for the pods of a namespace, and is bound to a " +
+    "PersistentVolume that satisfies it.",
   {
     metadata: value(1, objectMeta, "Standard object metadata."),
     spec: value(
@@ -180,7 +188,11 @@ export const persistentVolumeClaimV1 = v1(
       persistentVolumeClaimSpec,
       "Size, access modes and class of the requested storage.",
     ),
-    status: value(3, persistentVolumeClaimStatus, "Binding and expansion. Read-only."),
+    status: value(
+      3,
+      persistentVolumeClaimStatus,
+      "Binding phase, capacity and resize progress. Read-only.",
+    ),
   },
 );
 

@@ -46,7 +46,11 @@ const glusterfsPersistentVolumeSource = v1(
   "GlusterfsPersistentVolumeSource",
   "Glusterfs volume. Deprecated: the in-tree driver was removed in v1.26.",
   {
-    endpoints: required(1, string, "Name of the Endpoints object that lists the servers."),
+    endpoints: required(
+      1,
+      string,
+      "Name of the Endpoints object that lists the Glusterfs servers.",
+    ),
     path: required(2, string, "Name of the Glusterfs volume."),
     readOnly: value(3, bool, readOnly),
     endpointsNamespace: pointer(
@@ -69,9 +73,14 @@ const flexPersistentVolumeSource = flexSource("FlexPersistentVolumeSource", inVo
 
 const azureFilePersistentVolumeSource = v1(
   "AzureFilePersistentVolumeSource",
-  "Azure File share. Deprecated: redirected to the CSI driver of Azure File.",
+  "Azure File share. Deprecated: all operations are redirected to the CSI driver " +
+    "file.csi.azure.com.",
   {
-    secretName: required(1, string, "Secret with name and key of the storage account."),
+    secretName: required(
+      1,
+      string,
+      "Name of the Secret that contains the name and key of the Azure storage account.",
+    ),
     shareName: required(2, string, "Name of the file share."),
     readOnly: value(3, bool, readOnly),
     secretNamespace: nullablePointer(
@@ -89,13 +98,13 @@ const scaleIOPersistentVolumeSource = scaleIOSource("ScaleIOPersistentVolumeSour
 
 const localVolumeSource = v1(
   "LocalVolumeSource",
-  "Disk, partition or directory that is mounted on one node. Requires nodeAffinity.",
+  "Locally attached storage: a disk, partition or directory on a node. Requires nodeAffinity.",
   {
     path: required(1, string, "Path of the directory or block device on the node."),
     fsType: pointer(
       2,
       string,
-      "Filesystem type to format and mount a block device with. Chosen automatically when absent.",
+      "Filesystem type to mount when path is a block device. Selected automatically if absent.",
     ),
   },
 );
@@ -106,64 +115,72 @@ const storageOSPersistentVolumeSource = storageOSSource("StorageOSPersistentVolu
 });
 
 const csiPersistentVolumeSource = v1("CSIPersistentVolumeSource", "Volume of a CSI driver.", {
-  driver: required(1, string, "Name of the CSI driver. At most 63 characters."),
+  driver: required(
+    1,
+    string,
+    "Name of the CSI driver that handles the volume. At most 63 characters.",
+  ),
   volumeHandle: required(
     2,
     string,
-    "Identifier that the driver returned when it created the volume.",
+    "Unique ID of the volume, returned by the driver's CreateVolume and passed in all later calls.",
   ),
   readOnly: value(
     3,
     bool,
-    "Whether ControllerPublishVolume publishes the volume read-only. Defaults to false.",
+    "Whether ControllerPublishVolume requests a read-only volume. Defaults to false.",
   ),
   fsType: value(4, string, fileSystem),
   volumeAttributes: value(
     5,
     map(string),
-    "Attributes that the driver returned when it created the volume.",
+    "Attributes of the volume, passed to the driver when it publishes the volume.",
   ),
   controllerPublishSecretRef: pointer(
     6,
     secretReference,
-    "Secret for ControllerPublishVolume and ControllerUnpublishVolume.",
+    "Secret to pass to the driver in ControllerPublishVolume and ControllerUnpublishVolume.",
   ),
   nodeStageSecretRef: pointer(
     7,
     secretReference,
-    "Secret for NodeStageVolume, the first mount on a node.",
+    "Secret to pass to the driver in NodeStageVolume and NodeUnstageVolume.",
   ),
   nodePublishSecretRef: pointer(
     8,
     secretReference,
-    "Secret for NodePublishVolume, the mount for a pod.",
+    "Secret to pass to the driver in NodePublishVolume and NodeUnpublishVolume.",
   ),
   controllerExpandSecretRef: pointer(
     9,
     secretReference,
-    "Secret for ControllerExpandVolume. May be added, but not changed later.",
+    "Secret to pass to the driver in ControllerExpandVolume. Can be added later, but not changed.",
   ),
-  nodeExpandSecretRef: pointer(10, secretReference, "Secret for NodeExpandVolume."),
+  nodeExpandSecretRef: pointer(
+    10,
+    secretReference,
+    "Secret to pass to the driver in NodeExpandVolume.",
+  ),
 });
 
 export const persistentVolumeSource = v1(
   "PersistentVolumeSource",
-  "Storage behind a PersistentVolume. Exactly one field must be set.",
+  "Storage that backs a PersistentVolume. Exactly one field must be set.",
   {
     gcePersistentDisk: pointer(
       1,
       gcePersistentDiskVolumeSource,
-      "Google Compute Engine disk. Deprecated.",
+      "Google Compute Engine persistent disk. Deprecated.",
     ),
     awsElasticBlockStore: pointer(
       2,
       awsElasticBlockStoreVolumeSource,
-      "EBS volume of Amazon Web Services. Deprecated.",
+      "Amazon EBS volume attached to the kubelet's host. Deprecated.",
     ),
     hostPath: pointer(
       3,
       hostPathVolumeSource,
-      "Directory on the node, for development and testing on a single node only.",
+      "Directory on the host, for development and testing on a single node only.",
     ),
     glusterfs: pointer(
       4,
@@ -175,12 +192,12 @@ export const persistentVolumeSource = v1(
     iscsi: pointer(7, iscsiPersistentVolumeSource, "Logical unit of an iSCSI target."),
     cinder: pointer(8, cinderPersistentVolumeSource, "OpenStack block storage volume. Deprecated."),
     cephfs: pointer(9, cephFSPersistentVolumeSource, "CephFS directory to mount. Deprecated."),
-    fc: pointer(10, fcVolumeSource, "Logical unit that is attached through Fibre Channel."),
+    fc: pointer(10, fcVolumeSource, "Fibre Channel disk to attach to the node and mount."),
     flocker: pointer(11, flockerVolumeSource, "Dataset managed by Flocker. Deprecated."),
     flexVolume: pointer(
       12,
       flexPersistentVolumeSource,
-      "Volume that a plugin on the node provides. Deprecated.",
+      "Volume provided by a FlexVolume plugin on the node. Deprecated.",
     ),
     azureFile: pointer(
       13,
@@ -197,11 +214,11 @@ export const persistentVolumeSource = v1(
     photonPersistentDisk: pointer(
       17,
       photonPersistentDiskVolumeSource,
-      "Disk of a Photon controller. Deprecated.",
+      "Photon Controller disk. Deprecated.",
     ),
     portworxVolume: pointer(18, portworxVolumeSource, "Volume on a Portworx cluster. Deprecated."),
     scaleIO: pointer(19, scaleIOPersistentVolumeSource, "Volume on a ScaleIO system. Deprecated."),
-    local: pointer(20, localVolumeSource, "Storage that is attached directly to one node."),
+    local: pointer(20, localVolumeSource, "Locally attached storage of a node."),
     storageos: pointer(
       21,
       storageOSPersistentVolumeSource,

@@ -25,21 +25,25 @@ const v1 = structs("api/core/v1");
 
 export const volumeNodeAffinity = v1(
   "VolumeNodeAffinity",
-  "Nodes from which a volume can be accessed.",
+  "Constraints on the nodes from which a volume can be accessed.",
   {
-    required: pointer(1, nodeSelector, "Terms that a node must match to access the volume."),
+    required: pointer(
+      1,
+      nodeSelector,
+      "Node selector that must match for a node to access the volume.",
+    ),
   },
 );
 
 export const persistentVolumeSpec = v1(
   "PersistentVolumeSpec",
-  "Storage that a PersistentVolume provides.",
+  "Specification of a PersistentVolume.",
   {
     capacity: value(1, resourceList, "Resources of the volume: `storage`, in bytes. Required."),
     persistentVolumeSource: inline(
       2,
       persistentVolumeSource,
-      "Storage behind the volume. Immutable.",
+      "Storage that backs the volume. Immutable.",
     ),
     accessModes: value(
       3,
@@ -53,13 +57,14 @@ export const persistentVolumeSpec = v1(
         ),
       ),
       "Access modes that the volume supports: ReadWriteOnce, ReadOnlyMany, ReadWriteMany, " +
-        "ReadWriteOncePod (excludes the others). Required.",
+        "ReadWriteOncePod (cannot be combined with the others). Required.",
       { listType: "atomic" },
     ),
     claimRef: pointer(
       4,
       objectReference,
-      "Claim that the volume is bound to, or reserved for when uid is absent.",
+      "PersistentVolumeClaim that the volume is bound to. Without a uid, the volume is " +
+        "reserved for a claim of that name.",
       {
         mapType: "granular",
       },
@@ -67,15 +72,15 @@ export const persistentVolumeSpec = v1(
     persistentVolumeReclaimPolicy: value(
       5,
       named("v1.PersistentVolumeReclaimPolicy", "Recycle", "Delete", "Retain"),
-      "What happens to the volume after its claim is deleted. One of Retain (keep for manual " +
-        "cleanup), Delete, Recycle (deprecated: scrub its files). Defaults to Retain for " +
-        "manually created volumes.",
+      "Action to take when the volume is released from its claim. One of Retain (keep for " +
+        "manual cleanup), Delete, Recycle (deprecated: scrub the files). Defaults to Retain " +
+        "for manually created volumes.",
     ),
     storageClassName: value(
       6,
       string,
-      "StorageClass of the volume. Empty for a volume without class, which only claims " +
-        "without class can bind.",
+      "StorageClass that the volume belongs to. Empty for a volume without a class, which " +
+        "binds only to claims that request no class.",
     ),
     mountOptions: value(
       7,
@@ -88,19 +93,19 @@ export const persistentVolumeSpec = v1(
     volumeMode: pointer(
       8,
       named("v1.PersistentVolumeMode", "Block", "Filesystem"),
-      "How the volume is consumed: one of Filesystem (mounted), Block (raw device). Defaults " +
-        "to Filesystem. Immutable.",
+      "Mode in which the volume is consumed: one of Filesystem (mounted), Block (raw device). " +
+        "Defaults to Filesystem. Immutable.",
     ),
     nodeAffinity: pointer(
       9,
       volumeNodeAffinity,
-      "Constrains the nodes that pods with this volume can run on. Immutable once set.",
+      "Nodes from which the volume can be accessed, which constrains the scheduling of pods " +
+        "that use it. Immutable once set.",
     ),
     volumeAttributesClassName: pointer(
       10,
       string,
-      "VolumeAttributesClass that is applied to the volume. Only for CSI drivers; follows " +
-        "the claim.",
+      "VolumeAttributesClass that the volume belongs to. Set from the claim. Only for CSI volumes.",
       {
         gate: "VolumeAttributesClass",
       },

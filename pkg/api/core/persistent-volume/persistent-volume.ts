@@ -35,15 +35,15 @@ const persistentVolumeStatus = v1(
     phase: value(
       1,
       named("v1.PersistentVolumePhase", "Pending", "Available", "Bound", "Released", "Failed"),
-      "Phase of the volume. One of Pending, Available (not bound), Bound, Released (its " +
-        "claim was deleted), Failed (reclaiming failed).",
+      "Phase of the volume. One of Pending (not yet available), Available (not yet bound), " +
+        "Bound, Released (its claim was deleted), Failed (reclamation failed).",
     ),
-    message: value(2, string, "Human-readable explanation of the phase."),
+    message: value(2, string, "Human-readable message about the phase of the volume."),
     reason: value(3, string, "Machine-readable CamelCase reason for a failure."),
     lastPhaseTransitionTime: pointer(
       4,
       time,
-      "Time at which the phase last changed. Set by the API server.",
+      "Time at which phase last changed. Set by the API server.",
     ),
   },
 );
@@ -51,7 +51,7 @@ const persistentVolumeStatus = v1(
 const persistentVolumeV1 = v1(
   "PersistentVolume",
   "PersistentVolume is a piece of storage in the cluster, created by an administrator or " +
-    "provisioned for a claim.",
+    "provisioned dynamically for a claim.",
   {
     metadata: value(1, objectMeta, "Standard object metadata."),
     spec: value(2, persistentVolumeSpec, "Storage, capacity and access modes of the volume."),

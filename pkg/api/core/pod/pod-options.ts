@@ -12,9 +12,13 @@ export const podLogOptions = v1(
     container: value(
       1,
       string,
-      "Container to read. Defaults to the only one, or to that of the default-container annotation.",
+      "Container whose log to read. Defaults to the only container of the pod.",
     ),
-    follow: value(2, bool, "Whether to stream new lines as they are written. Defaults to false."),
+    follow: value(
+      2,
+      bool,
+      "Whether to follow the log: to stream new lines as they are written. Defaults to false.",
+    ),
     previous: value(
       3,
       bool,
@@ -24,35 +28,40 @@ export const podLogOptions = v1(
     sinceSeconds: pointer(
       4,
       int64,
-      "Age of the oldest line to return, in seconds. Mutually exclusive with sinceTime.",
+      "Seconds before now from which to return the log. Mutually exclusive with sinceTime.",
     ),
     sinceTime: pointer(
       5,
       time,
-      "Time of the oldest line to return. Mutually exclusive with sinceSeconds.",
+      "Time from which to return the log, in RFC 3339 format. Mutually exclusive with " +
+        "sinceSeconds.",
     ),
     timestamps: value(
       6,
       bool,
       "Whether to prefix each line with its time in RFC 3339 format. Defaults to false.",
     ),
-    tailLines: pointer(7, int64, "Number of lines to return from the end. By default all."),
+    tailLines: pointer(
+      7,
+      int64,
+      "Number of lines to return from the end of the log. Defaults to all.",
+    ),
     limitBytes: pointer(
       8,
       int64,
-      "Number of bytes after which the output ends, possibly within a line.",
+      "Number of bytes after which to end the output, possibly within a line.",
     ),
     insecureSkipTLSVerifyBackend: value(
       9,
       bool,
-      "Whether to skip verification of the kubelet's serving certificate. The connection can " +
-        "then be intercepted. Defaults to false.",
+      "Whether the API server skips verification of the kubelet's serving certificate, which " +
+        "makes the connection insecure. Defaults to false.",
     ),
     stream: pointer(
       10,
       string,
-      "Stream to return: All, Stdout or Stderr. tailLines is only allowed with All. Defaults " +
-        "to All. Alpha: requires the feature gate PodLogsQuerySplitStreams.",
+      "Log stream to return: All, Stdout or Stderr. tailLines is only allowed with All. " +
+        "Defaults to All. Alpha: requires the feature gate PodLogsQuerySplitStreams.",
     ),
   },
 );
@@ -64,25 +73,24 @@ export const podExecOptions = v1(
     stdin: value(
       1,
       bool,
-      "Whether to forward the client's input to the command. Defaults to false.",
+      "Whether to redirect the standard input of the client to the command. Defaults to false.",
     ),
     stdout: value(
       2,
       bool,
-      "Whether to return the standard output of the command. Defaults to false, so that the " +
-        "client must ask for it.",
+      "Whether to redirect the standard output of the command to the client. Defaults to false.",
     ),
     stderr: value(
       3,
       bool,
-      "Whether to return the standard error of the command. Defaults to false; not available " +
-        "together with tty.",
+      "Whether to redirect the standard error of the command to the client. Not allowed with " +
+        "tty. Defaults to false.",
     ),
     tty: value(4, bool, "Whether to allocate a terminal for the command. Defaults to false."),
     container: value(
       5,
       string,
-      "Container to run the command in. Defaults to the only one of the pod.",
+      "Container in which to run the command. Defaults to the only container of the pod.",
     ),
     command: required(
       6,
@@ -100,22 +108,25 @@ export const podAttachOptions = v1(
     stdin: value(
       1,
       bool,
-      "Whether to forward the client's input to the container. Defaults to false.",
+      "Whether to redirect the standard input of the client to the container. Defaults to false.",
     ),
     stdout: value(
       2,
       bool,
-      "Whether to return the standard output of the container. Defaults to false, so that " +
-        "the client must ask for it.",
+      "Whether to redirect the standard output of the container to the client. Defaults to false.",
     ),
     stderr: value(
       3,
       bool,
-      "Whether to return the standard error of the container. Defaults to false; not " +
-        "available together with tty.",
+      "Whether to redirect the standard error of the container to the client. Not allowed with " +
+        "tty. Defaults to false.",
     ),
-    tty: value(4, bool, "Whether the container has a terminal. Defaults to false."),
-    container: value(5, string, "Container to attach to. Defaults to the only one of the pod."),
+    tty: value(4, bool, "Whether a TTY is used for the attach. Defaults to false."),
+    container: value(
+      5,
+      string,
+      "Container to attach to. Defaults to the only container of the pod.",
+    ),
   },
 );
 

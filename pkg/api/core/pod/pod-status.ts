@@ -22,7 +22,8 @@ const podCondition = v1("PodCondition", "One observed condition of a pod.", {
     1,
     named("v1.PodConditionType"),
     "Name of the condition: PodScheduled, Initialized, ContainersReady, Ready, " +
-      "PodReadyToStartContainers, DisruptionTarget or one of a readiness gate.",
+      "PodReadyToStartContainers, PodResizePending, PodResizeInProgress, DisruptionTarget, or " +
+      "one that a readiness gate refers to.",
   ),
   observedGeneration: value(
     7,
@@ -42,72 +43,82 @@ const podCondition = v1("PodCondition", "One observed condition of a pod.", {
 });
 
 export const hostIP = v1("HostIP", "IP address of a node.", {
-  ip: required(1, string, "Address in its canonical text form."),
+  ip: required(1, string, "IPv4 or IPv6 address."),
 });
 
 const podIP = v1("PodIP", "IP address of a pod.", {
-  ip: required(1, string, "Address in its canonical text form."),
+  ip: required(1, string, "IPv4 or IPv6 address."),
 });
 
-const containerStateWaiting = v1(
-  "ContainerStateWaiting",
-  "State of a container that is not running yet.",
-  {
-    reason: value(1, string, "Machine-readable CamelCase reason, for example ImagePullBackOff."),
-    message: value(2, string, "Human-readable details about the reason."),
-  },
-);
+const containerStateWaiting = v1("ContainerStateWaiting", "Waiting state of a container.", {
+  reason: value(
+    1,
+    string,
+    "Machine-readable CamelCase reason why the container is not yet running, for example " +
+      "ImagePullBackOff.",
+  ),
+  message: value(2, string, "Human-readable message about why the container is not yet running."),
+});
 
-const containerStateRunning = v1("ContainerStateRunning", "State of a container that is running.", {
+const containerStateRunning = v1("ContainerStateRunning", "Running state of a container.", {
   startedAt: value(1, time, "Time at which the container was last started."),
 });
 
 const containerStateTerminated = v1(
   "ContainerStateTerminated",
-  "State of a container that has terminated.",
+  "Terminated state of a container.",
   {
     exitCode: required(1, int32, "Exit code of the container."),
     signal: value(2, int32, "Number of the signal that terminated the container, if any."),
     reason: value(
       3,
       string,
-      "Machine-readable CamelCase reason, for example Completed or OOMKilled.",
+      "Machine-readable CamelCase reason of the termination, for example Completed or OOMKilled.",
     ),
-    message: value(4, string, "Termination message of the container."),
+    message: value(
+      4,
+      string,
+      "Termination message of the container, or a message about its termination.",
+    ),
     startedAt: value(5, time, "Time at which this run of the container started."),
     finishedAt: value(6, time, "Time at which this run of the container terminated."),
-    containerID: value(7, string, "Identifier of the container: `<runtime>://<id>`."),
+    containerID: value(7, string, "ID of the container, in the form `<runtime>://<id>`."),
   },
 );
 
 const containerState = v1(
   "ContainerState",
-  "State of a container. At most one field is set; none means waiting.",
+  "State of a container. At most one field is set; without any, the container is waiting.",
   {
-    waiting: pointer(1, containerStateWaiting, "Set while the container waits to be started."),
-    running: pointer(2, containerStateRunning, "Set while the container is running."),
-    terminated: pointer(3, containerStateTerminated, "Set after the container has terminated."),
-  },
-);
-
-const volumeMountStatus = v1(
-  "VolumeMountStatus",
-  "Mount of a volume as the container runtime reports it.",
-  {
-    name: required(1, string, "Name of the volume mount."),
-    mountPath: required(2, string, "Path inside the container."),
-    readOnly: value(3, bool, "Whether the mount is read-only."),
-    recursiveReadOnly: pointer(
-      4,
-      named("v1.RecursiveReadOnlyMode"),
-      "Effective mode: Disabled, Enabled, or absent for a mount that is not read-only.",
+    waiting: pointer(
+      1,
+      containerStateWaiting,
+      "Details about a container that is waiting to start.",
+    ),
+    running: pointer(2, containerStateRunning, "Details about a container that is running."),
+    terminated: pointer(
+      3,
+      containerStateTerminated,
+      "Details about a container that has terminated.",
     ),
   },
 );
 
+const volumeMountStatus = v1("VolumeMountStatus", "Status of a volume mount.", {
+  name: required(1, string, "Name of the volume mount."),
+  mountPath: required(2, string, "Mount path within the container."),
+  readOnly: value(3, bool, "Whether the mount is read-only."),
+  recursiveReadOnly: pointer(
+    4,
+    named("v1.RecursiveReadOnlyMode"),
+    "Whether a read-only mount is recursively read-only: Disabled or Enabled. Absent if the " +
+      "mount is not read-only.",
+  ),
+});
+
 const linuxContainerUser = v1(
   "LinuxContainerUser",
-  "Identity of the first process of a Linux container at its start.",
+  "Linux user identity of the first process of a container, when it was started.",
   {
     uid: required(1, int64, "User ID of the process."),
     gid: required(2, int64, "Primary group ID of the process."),
@@ -119,35 +130,39 @@ const linuxContainerUser = v1(
 
 const containerUser = v1(
   "ContainerUser",
-  "Identity of the first process of a container at its start.",
+  "User identity of the first process of a container, when it was started.",
   {
-    linux: pointer(1, linuxContainerUser, "Identity on Linux nodes."),
+    linux: pointer(1, linuxContainerUser, "User identity on Linux nodes."),
   },
 );
 
-const resourceHealth = v1("ResourceHealth", "Health of one allocated device.", {
-  resourceID: required(
-    1,
-    named("v1.ResourceID"),
-    "Identifier of the device, unique within the resource.",
-  ),
-  health: value(
-    2,
-    named("v1.ResourceHealthStatus"),
-    "Health of the device: Healthy, Unhealthy or Unknown.",
-  ),
-});
+const resourceHealth = v1(
+  "ResourceHealth",
+  "Health of one device that is allocated to the container.",
+  {
+    resourceID: required(
+      1,
+      named("v1.ResourceID"),
+      "Identifier of the device, unique within the resource.",
+    ),
+    health: value(
+      2,
+      named("v1.ResourceHealthStatus"),
+      "Health of the device: Healthy, Unhealthy or Unknown.",
+    ),
+  },
+);
 
 const resourceStatus = v1(
   "ResourceStatus",
-  "Health of the devices that a container uses of one resource.",
+  "Status of one resource that is allocated to a container, such as devices.",
   {
     name: required(
       1,
       named("v1.ResourceName"),
-      "Name of the resource; `claim:<claim>/<request>` for devices of a ResourceClaim.",
+      "Name of the resource. For devices of a ResourceClaim, `claim:<claim>/<request>`.",
     ),
-    resources: value(2, list(resourceHealth), "One entry per device.", {
+    resources: value(2, list(resourceHealth), "Health of each allocated device.", {
       listType: "map",
       listMapKeys: ["resourceID"],
     }),
@@ -155,31 +170,37 @@ const resourceStatus = v1(
 );
 
 const containerStatus = v1("ContainerStatus", "Observed state of a container.", {
-  name: required(1, string, "Name of the container, as in the pod's specification."),
+  name: required(1, string, "Name of the container, as in the specification of the pod."),
   state: value(2, containerState, "Current state of the container."),
   lastState: value(
     3,
     containerState,
-    "Last termination of the container, for diagnosing restarts.",
+    "Last termination state of the container, for debugging crashes and restarts.",
   ),
   ready: required(
     4,
     bool,
-    "Whether the container passes its readiness probe. Always false before it has started.",
+    "Whether the container passes its readiness probe. Without a probe, true once the " +
+      "container has started.",
   ),
-  restartCount: required(5, int32, "Number of restarts of the container."),
+  restartCount: required(
+    5,
+    int32,
+    "Number of restarts of the container. It can be reset when the node loses its state.",
+  ),
   image: required(
     6,
     string,
-    "Image that the container runs. It may differ from the specification, which can name " +
-      "it in another form.",
+    "Name of the image that the container runs. The container runtime may have resolved it to " +
+      "another name than the one in the specification.",
   ),
-  imageID: required(7, string, "Identifier of the image that runs."),
-  containerID: value(8, string, "Identifier of the container: `<runtime>://<id>`."),
+  imageID: required(7, string, "ID of the image that the container runs."),
+  containerID: value(8, string, "ID of the container, in the form `<runtime>://<id>`."),
   started: pointer(
     9,
     bool,
-    "Whether the postStart handler has finished and the startup probe has passed.",
+    "Whether the postStart hook has finished and the startup probe has passed. Reset when the " +
+      "container restarts.",
   ),
   allocatedResources: value(
     10,
@@ -188,11 +209,15 @@ const containerStatus = v1("ContainerStatus", "Observed state of a container.", 
       "InPlacePodVerticalScaling.",
     { gate: "InPlacePodVerticalScaling" },
   ),
-  resources: pointer(11, resourceRequirements, "Requests and limits that are currently in effect."),
+  resources: pointer(
+    11,
+    resourceRequirements,
+    "Requests and limits in effect for the running container.",
+  ),
   volumeMounts: value(
     12,
     list(volumeMountStatus),
-    "Mounts of the container, with their effective read-only modes.",
+    "Status of the volume mounts, including recursive read-only ones.",
     {
       listType: "map",
       listMapKeys: ["mountPath"],
@@ -203,7 +228,8 @@ const containerStatus = v1("ContainerStatus", "Observed state of a container.", 
   user: pointer(
     13,
     containerUser,
-    "Identity that the first process started with. Beta: feature gate SupplementalGroupsPolicy.",
+    "User identity that the first process was started with. Beta: feature gate " +
+      "SupplementalGroupsPolicy.",
   ),
   allocatedResourcesStatus: value(
     14,
@@ -228,20 +254,20 @@ const containerStatus = v1("ContainerStatus", "Observed state of a container.", 
 
 const podResourceClaimStatus = v1(
   "PodResourceClaimStatus",
-  "ResourceClaim that belongs to one entry of spec.resourceClaims.",
+  "Status of a ResourceClaim that was created for an entry of spec.resourceClaims.",
   {
     name: required(1, string, "Name of the entry in spec.resourceClaims."),
     resourceClaimName: pointer(
       2,
       string,
-      "Name of the ResourceClaim created for the entry. Absent if none was needed.",
+      "Name of the ResourceClaim that was created for the entry. Absent if none had to be created.",
     ),
   },
 );
 
 const containerExtendedResourceRequest = v1(
   "ContainerExtendedResourceRequest",
-  "Request of a ResourceClaim that backs an extended resource of a container.",
+  "Mapping from an extended resource of a container to a request of a ResourceClaim.",
   {
     containerName: required(
       1,
@@ -255,12 +281,12 @@ const containerExtendedResourceRequest = v1(
 
 const podExtendedResourceClaimStatus = v1(
   "PodExtendedResourceClaimStatus",
-  "ResourceClaim that the scheduler created for the extended resources of a pod.",
+  "ResourceClaim that the scheduler created for extended resources of a pod.",
   {
     requestMappings: required(
       1,
       list(containerExtendedResourceRequest),
-      "Requests of the claim by container and extended resource.",
+      "Mapping from extended resources of containers to requests of the ResourceClaim.",
       { listType: "atomic" },
     ),
     resourceClaimName: required(
@@ -273,8 +299,8 @@ const podExtendedResourceClaimStatus = v1(
 
 export const podStatus = v1(
   "PodStatus",
-  "Observed state of a pod. It may trail the actual state, especially when the node " +
-    "cannot reach the API server.",
+  "Observed state of a pod. It can trail the actual state, especially if the node cannot reach " +
+    "the API server.",
   {
     observedGeneration: value(
       17,
@@ -285,9 +311,9 @@ export const podStatus = v1(
     phase: value(
       1,
       named("v1.PodPhase", "Pending", "Running", "Succeeded", "Failed", "Unknown"),
-      "Summary of the lifecycle. One of Pending (not all containers started), Running, " +
-        "Succeeded (all terminated with success), Failed (all terminated, at least one with " +
-        "failure), Unknown.",
+      "Summary of the lifecycle of the pod. One of Pending (not all containers have been " +
+        "started), Running, Succeeded (all containers terminated successfully), Failed (all " +
+        "terminated, at least one with an error), Unknown.",
     ),
     conditions: value(
       2,
@@ -309,15 +335,20 @@ export const podStatus = v1(
     nominatedNodeName: value(
       11,
       string,
-      "Node on which the scheduler expects to place the pod, after lower-priority pods were " +
-        "preempted there. The pod may still end up elsewhere.",
+      "Node that the pod is expected to run on once the pods that it preempted there have " +
+        "terminated. It can still be scheduled to another node.",
     ),
-    hostIP: value(5, string, "Primary IP address of the node."),
-    hostIPs: value(16, list(hostIP), "IP addresses of the node, the first equal to hostIP.", {
-      listType: "atomic",
-      patchStrategy: ["merge"],
-      patchMergeKey: "ip",
-    }),
+    hostIP: value(5, string, "Primary IP address of the host. Empty until the pod is started."),
+    hostIPs: value(
+      16,
+      list(hostIP),
+      "IP addresses of the host, at most one per IP family. The first equals hostIP.",
+      {
+        listType: "atomic",
+        patchStrategy: ["merge"],
+        patchMergeKey: "ip",
+      },
+    ),
     podIP: value(
       6,
       string,
@@ -337,39 +368,44 @@ export const podStatus = v1(
     startTime: pointer(
       7,
       time,
-      "Time at which the kubelet acknowledged the pod, before it pulled any image.",
+      "Time at which the kubelet acknowledged the pod, before pulling its images.",
     ),
     initContainerStatuses: value(
       10,
       list(containerStatus),
-      "States of the init containers, in the order of the specification.",
+      "Status of the init containers of the pod.",
       { listType: "atomic" },
     ),
-    containerStatuses: value(8, list(containerStatus), "States of the application containers.", {
-      listType: "atomic",
-    }),
+    containerStatuses: value(
+      8,
+      list(containerStatus),
+      "Status of the application containers of the pod.",
+      {
+        listType: "atomic",
+      },
+    ),
     qosClass: value(
       9,
       named("v1.PodQOSClass", "Guaranteed", "Burstable", "BestEffort"),
-      "Quality of service class derived from requests and limits: one of Guaranteed, " +
-        "Burstable, BestEffort. Decides the order of eviction. Immutable.",
+      "Quality of service class, derived from requests and limits: one of Guaranteed, " +
+        "Burstable, BestEffort. It affects the order of eviction. Immutable.",
     ),
     ephemeralContainerStatuses: value(
       13,
       list(containerStatus),
-      "States of the ephemeral containers.",
+      "Status of the ephemeral containers of the pod.",
       { listType: "atomic" },
     ),
     resize: value(
       14,
       named("v1.PodResizeStatus"),
-      "Deprecated: state of an in-place resize, now in conditions PodResizePending and " +
+      "Deprecated: status of an in-place resize. Use the conditions PodResizePending and " +
         "PodResizeInProgress.",
     ),
     resourceClaimStatuses: value(
       15,
       list(podResourceClaimStatus),
-      "ResourceClaims created from templates for entries of spec.resourceClaims.",
+      "Status of the ResourceClaims that were created from ResourceClaimTemplates for the pod.",
       {
         listType: "map",
         listMapKeys: ["name"],
@@ -380,8 +416,8 @@ export const podStatus = v1(
     extendedResourceClaimStatus: pointer(
       18,
       podExtendedResourceClaimStatus,
-      "ResourceClaim created for extended resources. Alpha: requires the feature gate " +
-        "DRAExtendedResource.",
+      "Status of the ResourceClaim that backs extended resources of the pod. Alpha: requires " +
+        "the feature gate DRAExtendedResource.",
       { gate: "DRAExtendedResource" },
     ),
   },

@@ -8,10 +8,10 @@ const v1 = structs("api/core/v1");
 
 export const podStatusResult = v1(
   "PodStatusResult",
-  "PodStatusResult carries the status of a pod as reported by a node.",
+  "PodStatusResult wraps the status of a pod, as returned by a node.",
   {
     metadata: value(1, objectMeta, "Standard object metadata."),
-    status: value(2, podStatus, "State of the pod on its node."),
+    status: value(2, podStatus, "Status of the pod on its node."),
   },
 );
 
@@ -19,6 +19,6 @@ export const serializedReference = v1(
   "SerializedReference",
   "SerializedReference wraps the reference to an object for storage in an annotation.",
   {
-    reference: value(1, objectReference, "Object that is referred to."),
+    reference: value(1, objectReference, "Reference to the object."),
   },
 );

@@ -18,12 +18,12 @@ const v1 = structs("api/core/v1");
 
 const protocol = named("v1.Protocol", "TCP", "UDP", "SCTP");
 
-export const servicePort = v1("ServicePort", "Port that a Service exposes.", {
+export const servicePort = v1("ServicePort", "Port exposed by a Service.", {
   name: value(
     1,
     string,
-    "Name of the port, a DNS label that is unique within the Service. Required when there " +
-      "is more than one. Also used in EndpointSlices.",
+    "Name of the port: a DNS label, unique within the Service. Required if there is more than " +
+      "one. EndpointSlices refer to it.",
   ),
   protocol: value(2, protocol, "Transport protocol: one of TCP, UDP, SCTP. Defaults to TCP.", {
     default: "TCP",
@@ -32,41 +32,50 @@ export const servicePort = v1("ServicePort", "Port that a Service exposes.", {
   appProtocol: pointer(
     6,
     string,
-    "Application protocol hint: an IANA service name such as `http`, or a domain-prefixed " +
-      "name such as `example.com/own`.",
+    "Application protocol hint: an IANA service name such as `http`, a prefixed name that " +
+      "Kubernetes defines (h2c, ws, wss), or another domain-prefixed name such as " +
+      "`example.com/my-protocol`.",
   ),
-  port: required(3, int32, "Port number under which clients reach the Service, 1 to 65535."),
+  port: required(3, int32, "Port number on the virtual IP address of the Service, 1 to 65535."),
   targetPort: value(
     4,
     intOrString,
-    "Port number or port name on the pods. A name may resolve to different numbers per " +
-      "pod. Ignored for headless Services. Defaults to port.",
+    "Number or name of the port on the pods. A name can resolve to different numbers on " +
+      "different pods. Ignored for headless Services. Defaults to port.",
   ),
   nodePort: value(
     5,
     int32,
-    "Port on every node, for types NodePort and LoadBalancer. Allocated from the node port " +
-      "range unless given; rejected if in use.",
+    "Port on each node for types NodePort and LoadBalancer. Allocated from the node port range " +
+      "if not specified; rejected if already in use.",
   ),
 });
 
-const clientIPConfig = v1("ClientIPConfig", "Session affinity by client IP address.", {
-  timeoutSeconds: pointer(
-    1,
-    int32,
-    "Seconds for which a client is sent to the same pod: 1 to 86400. Defaults to 10800 (3 hours).",
-  ),
-});
+const clientIPConfig = v1(
+  "ClientIPConfig",
+  "Configuration of session affinity by client IP address.",
+  {
+    timeoutSeconds: pointer(
+      1,
+      int32,
+      "Seconds for which session affinity lasts, 1 to 86400. Defaults to 10800 (3 hours).",
+    ),
+  },
+);
 
-const sessionAffinityConfig = v1("SessionAffinityConfig", "Settings of session affinity.", {
-  clientIP: pointer(1, clientIPConfig, "Settings for sessionAffinity ClientIP."),
-});
+const sessionAffinityConfig = v1(
+  "SessionAffinityConfig",
+  "Configuration of session affinity, by its type.",
+  {
+    clientIP: pointer(1, clientIPConfig, "Configuration of sessionAffinity ClientIP."),
+  },
+);
 
 const serviceSpec = v1("ServiceSpec", "Desired state of a Service.", {
   ports: value(
     1,
     list(servicePort),
-    "Ports that the Service exposes. Required, except for headless and ExternalName Services.",
+    "Ports exposed by the Service. Required, except for headless and ExternalName Services.",
     {
       listType: "map",
       listMapKeys: ["port", "protocol"],
@@ -77,22 +86,22 @@ const serviceSpec = v1("ServiceSpec", "Desired state of a Service.", {
   selector: value(
     2,
     map(string),
-    "Labels of the pods that receive the traffic. When empty, another controller manages " +
-      "the endpoints. Ignored for type ExternalName.",
+    "Labels of the pods to route traffic to. If empty, endpoints are managed externally. " +
+      "Ignored for type ExternalName.",
     { mapType: "atomic" },
   ),
   clusterIP: value(
     3,
     string,
-    "Virtual IP address of the Service. Allocated unless given; None makes the Service " +
-      "headless. Ignored for ExternalName. Immutable, except on a change from or to " +
-      "ExternalName.",
+    "Virtual IP address of the Service, allocated if not specified. None makes the Service " +
+      "headless. Must be empty for ExternalName. Immutable, except when type changes to or " +
+      "from ExternalName.",
   ),
   clusterIPs: value(
     18,
     list(string),
-    "Cluster IPs, at most one per IP family. The first equals clusterIP and is immutable; " +
-      "the second can be added or removed with ipFamilyPolicy.",
+    "Cluster IP addresses, at most one per IP family. The first equals clusterIP and is " +
+      "immutable; the second can be added or removed by a change of ipFamilyPolicy.",
     {
       listType: "atomic",
     },
@@ -100,15 +109,15 @@ const serviceSpec = v1("ServiceSpec", "Desired state of a Service.", {
   type: value(
     4,
     named("v1.ServiceType", "ClusterIP", "NodePort", "LoadBalancer", "ExternalName"),
-    "How the Service is exposed. One of ClusterIP (inside the cluster), NodePort (also on " +
-      "a port of every node), LoadBalancer (also through an external load balancer), " +
-      "ExternalName (DNS alias for externalName). Defaults to ClusterIP.",
+    "How the Service is exposed. One of ClusterIP (virtual IP address within the cluster), " +
+      "NodePort (also on a port of every node), LoadBalancer (also through an external load " +
+      "balancer), ExternalName (DNS alias of externalName). Defaults to ClusterIP.",
   ),
   externalIPs: value(
     5,
     list(string),
-    "Additional IP addresses for which nodes accept traffic of this Service. Routing to " +
-      "the nodes is up to the administrator.",
+    "IP addresses for which nodes also accept traffic for this Service. They are not managed " +
+      "by Kubernetes: routing them to nodes is up to the user.",
     {
       listType: "atomic",
     },
@@ -116,18 +125,20 @@ const serviceSpec = v1("ServiceSpec", "Desired state of a Service.", {
   sessionAffinity: value(
     7,
     named("v1.ServiceAffinity", "ClientIP", "None"),
-    "Whether connections of a client go to the same pod: one of ClientIP, None. Defaults to None.",
+    "Session affinity: one of ClientIP (connections from a client IP address go to the same " +
+      "pod), None. Defaults to None.",
   ),
   loadBalancerIP: value(
     8,
     string,
-    "Deprecated: requested IP address of the load balancer. Its meaning depends on the provider.",
+    "Deprecated: requested IP address of the load balancer, if the implementation supports it. " +
+      "Use implementation-specific annotations.",
   ),
   loadBalancerSourceRanges: value(
     9,
     list(string),
-    "IP ranges, in CIDR notation, from which the load balancer accepts traffic, if the " +
-      "provider supports it. Only for type LoadBalancer.",
+    "Client IP ranges, in CIDR notation, to which traffic through the load balancer is " +
+      "restricted, if the implementation supports it. Only for type LoadBalancer.",
     {
       listType: "atomic",
     },
@@ -135,134 +146,118 @@ const serviceSpec = v1("ServiceSpec", "Desired state of a Service.", {
   externalName: value(
     10,
     string,
-    "DNS name that the cluster DNS returns as CNAME. Required for type ExternalName.",
+    "External DNS name that cluster DNS returns as a CNAME record for the Service. Required " +
+      "for type ExternalName.",
   ),
   externalTrafficPolicy: value(
     11,
     named("v1.ServiceExternalTrafficPolicy", "Cluster", "Local"),
-    "How traffic from outside is routed to pods. One of Cluster (to any endpoint; the " +
-      "source IP may be lost), Local (only to endpoints on the receiving node; keeps the " +
-      "source IP, drops traffic where there is none). Only for NodePort, LoadBalancer and " +
+    "Routing of external traffic. One of Cluster (to any endpoint; the source IP address can " +
+      "be lost), Local (only to endpoints on the receiving node; preserves the source IP " +
+      "address, drops traffic without a local endpoint). Only for NodePort, LoadBalancer and " +
       "externalIPs. Defaults to Cluster.",
   ),
   healthCheckNodePort: value(
     12,
     int32,
-    "Port on which each node tells the load balancer whether it has local endpoints. Only " +
-      "for type LoadBalancer with externalTrafficPolicy Local. Allocated unless given. " +
+    "Port on which each node reports to load balancers whether it has local endpoints. Only " +
+      "for type LoadBalancer with externalTrafficPolicy Local. Allocated if not specified. " +
       "Immutable.",
   ),
   publishNotReadyAddresses: value(
     13,
     bool,
-    "Whether endpoints are published before their pods are ready. Meant for peer discovery " +
-      "of StatefulSets through headless Services. Defaults to false.",
+    "Whether endpoints are published as ready regardless of the readiness of their pods, for " +
+      "example for peer discovery in a StatefulSet. Defaults to false.",
   ),
   sessionAffinityConfig: pointer(
     14,
     sessionAffinityConfig,
-    "Details of sessionAffinity. For ClientIP, the server fills in the timeout; must be " +
-      "absent for None.",
+    "Configuration of sessionAffinity. Defaulted for ClientIP; must be unset for None.",
   ),
   ipFamilies: value(
     19,
     list(named("v1.IPFamily", "IPv4", "IPv6")),
-    "IP families of the Service: IPv4, IPv6. Filled in according to ipFamilyPolicy. The " +
-      "first is immutable, except on a change from or to ExternalName.",
+    "IP families of the Service: IPv4, IPv6. Assigned according to ipFamilyPolicy if not " +
+      "specified. The first is immutable, except when type changes to or from ExternalName.",
     { listType: "atomic", openApi: { enum: ["", "IPv4", "IPv6"] } },
   ),
   ipFamilyPolicy: pointer(
     17,
     named("v1.IPFamilyPolicy", "SingleStack", "PreferDualStack", "RequireDualStack"),
-    "Number of IP families. One of SingleStack, PreferDualStack (two if the cluster has " +
-      "two), RequireDualStack (two, or creation fails). Defaults to SingleStack.",
+    "Dual-stack policy. One of SingleStack (one IP family), PreferDualStack (two if the " +
+      "cluster is dual-stack), RequireDualStack (two, otherwise creation fails). Defaults to " +
+      "SingleStack.",
   ),
   allocateLoadBalancerNodePorts: pointer(
     20,
     bool,
-    "Whether node ports are allocated for type LoadBalancer. Ports given explicitly are " +
+    "Whether node ports are allocated for type LoadBalancer. Explicitly specified ones are " +
       "honored regardless. Defaults to true.",
   ),
   loadBalancerClass: pointer(
     21,
     string,
-    "Load balancer implementation, as a label-style identifier such as " +
-      "`example.com/internal`. Only for type LoadBalancer; by default that of the cloud " +
-      "provider. Immutable.",
+    "Class of the load balancer implementation: a label-style identifier such as " +
+      "`example.com/internal-vip`. Only for type LoadBalancer. Defaults to the implementation " +
+      "of the cloud provider. Immutable.",
   ),
   internalTrafficPolicy: pointer(
     22,
     named("v1.ServiceInternalTrafficPolicy", "Cluster", "Local"),
-    "How traffic to the cluster IP is routed to pods. One of Cluster (to any endpoint), " +
-      "Local (only to endpoints on the client's node; dropped if there is none). Defaults to " +
-      "Cluster.",
+    "Routing of traffic to the cluster IP. One of Cluster (to any endpoint), Local (only to " +
+      "endpoints on the node of the client; drops traffic without one). Defaults to Cluster.",
   ),
   trafficDistribution: pointer(
     23,
     string,
-    "Preferred endpoints, a hint and not a guarantee: PreferClose (same zone), " +
-      "PreferSameZone, PreferSameNode. The last two are beta: feature gate " +
-      "PreferSameTrafficDistribution.",
+    "Preference, but no guarantee, for the endpoints that traffic is distributed to: " +
+      "PreferClose (same zone), PreferSameZone, PreferSameNode. The last two are beta: feature " +
+      "gate PreferSameTrafficDistribution.",
     { gate: "ServiceTrafficDistribution" },
   ),
 });
 
-const portStatus = v1("PortStatus", "State of one port of a load balancer.", {
+const portStatus = v1("PortStatus", "Status of a port of a load balancer.", {
   port: required(1, int32, "Port number of the load balancer."),
   protocol: required(2, protocol, "Transport protocol of the port: one of TCP, UDP, SCTP."),
   error: pointer(
     3,
     string,
-    "CamelCase reason why the port does not work, prefixed with a domain when specific to " +
-      "a cloud provider. Absent when the port works.",
+    "Problem with the port, as a CamelCase reason, prefixed with a domain if specific to a " +
+      "cloud provider. Absent if there is none.",
   ),
 });
 
-const loadBalancerIngress = v1(
-  "LoadBalancerIngress",
-  "One address under which the load balancer accepts traffic.",
-  {
-    ip: value(
-      1,
-      string,
-      "IP address of the load balancer, set by providers that assign addresses.",
-    ),
-    hostname: value(
-      2,
-      string,
-      "DNS name of the load balancer, set by providers that assign names.",
-    ),
-    ipMode: pointer(
-      3,
-      named("v1.LoadBalancerIPMode", "VIP", "Proxy"),
-      "How packets arrive: one of VIP (addressed to the load balancer), Proxy (addressed to " +
-        "a node or pod). Only with ip. Defaults to VIP.",
-      { openApi: { enum: false } },
-    ),
-    ports: value(4, list(portStatus), "State of the ports that the load balancer exposes.", {
-      listType: "atomic",
-    }),
-  },
-);
+const loadBalancerIngress = v1("LoadBalancerIngress", "Ingress point of a load balancer.", {
+  ip: value(1, string, "IP address of the ingress point, for IP-based load balancers."),
+  hostname: value(2, string, "Host name of the ingress point, for DNS-based load balancers."),
+  ipMode: pointer(
+    3,
+    named("v1.LoadBalancerIPMode", "VIP", "Proxy"),
+    "Destination of delivered traffic: one of VIP (the IP address and port of the load " +
+      "balancer), Proxy (those of a node or pod). Only with ip. Defaults to VIP.",
+    { openApi: { enum: false } },
+  ),
+  ports: value(4, list(portStatus), "Status of the ports of the load balancer.", {
+    listType: "atomic",
+  }),
+});
 
-const loadBalancerStatus = v1(
-  "LoadBalancerStatus",
-  "State of the load balancer in front of a Service.",
-  {
-    ingress: value(
-      1,
-      list(loadBalancerIngress),
-      "Addresses at which the load balancer can be reached.",
-      { listType: "atomic" },
-    ),
-  },
-);
+const loadBalancerStatus = v1("LoadBalancerStatus", "Status of the load balancer of a Service.", {
+  ingress: value(
+    1,
+    list(loadBalancerIngress),
+    "Ingress points of the load balancer, to which traffic for the Service should be sent.",
+    { listType: "atomic" },
+  ),
+});
 
 const serviceStatus = v1("ServiceStatus", "Observed state of a Service.", {
   loadBalancer: value(
     1,
     loadBalancerStatus,
-    "Load balancer of the Service, for type LoadBalancer.",
+    "Status of the load balancer, if the Service has one.",
   ),
   conditions: value(
     2,
@@ -279,11 +274,12 @@ const serviceStatus = v1("ServiceStatus", "Observed state of a Service.", {
 
 export const serviceV1 = v1(
   "Service",
-  "Service gives a set of pods a stable name and address, and balances traffic between them.",
+  "Service exposes a set of pods under a stable name and virtual IP address, and balances " +
+    "traffic between them.",
   {
     metadata: value(1, objectMeta, "Standard object metadata. The name is a DNS label."),
     spec: value(2, serviceSpec, "Ports, selector and type of exposure."),
-    status: value(3, serviceStatus, "Addresses of the load balancer. Read-only."),
+    status: value(3, serviceStatus, "Status of the load balancer. Read-only."),
   },
 );
 

@@ -6,18 +6,23 @@ const v1 = structs("api/core/v1");
 
 export const objectReference = v1(
   "ObjectReference",
-  "Reference to an object, or to a part of it. In new APIs a more specific type is preferred.",
+  "Reference to an object, or to part of one. New APIs should use a more specific type.",
   {
-    kind: value(1, string, "Kind of the object that is meant."),
+    kind: value(1, string, "Kind of the referenced object."),
     namespace: value(2, string, "Namespace of the object. Empty for cluster-scoped objects."),
     name: value(3, string, "Name of the referenced object."),
     uid: value(4, uid, "UID of the referenced object."),
     apiVersion: value(5, string, "API group and version of the object, for example apps/v1."),
-    resourceVersion: value(6, string, "Resource version of the object that is meant, if any."),
+    resourceVersion: value(
+      6,
+      string,
+      "Resource version of the referenced object, if the reference is to a specific one.",
+    ),
     fieldPath: value(
       7,
       string,
-      "Part of the object that is meant, for example `spec.containers{name}`.",
+      "Part of the object, if not the whole object is referenced: for example " +
+        "`spec.containers{name}`.",
     ),
   },
   { atomic: true },
@@ -40,12 +45,17 @@ export const localObjectReference = v1(
 
 export const typedLocalObjectReference = v1(
   "TypedLocalObjectReference",
-  "Reference to an object of any kind in the same namespace.",
+  "Reference to a typed object in the same namespace.",
   {
-    apiGroup: nullablePointer(1, string, "API group of the object. Absent for the core group.", {
-      openApi: { required: false },
-    }),
-    kind: required(2, string, "Kind of the object in that group."),
+    apiGroup: nullablePointer(
+      1,
+      string,
+      "API group of the referenced object. Absent for the core group.",
+      {
+        openApi: { required: false },
+      },
+    ),
+    kind: required(2, string, "Kind of the referenced object."),
     name: required(3, string, "Name of the referenced object."),
   },
   { atomic: true },
@@ -53,18 +63,24 @@ export const typedLocalObjectReference = v1(
 
 export const typedObjectReference = v1(
   "TypedObjectReference",
-  "Reference to an object of any kind, possibly in another namespace.",
+  "Reference to a typed object, possibly in another namespace.",
   {
-    apiGroup: nullablePointer(1, string, "API group of the object. Absent for the core group.", {
-      openApi: { required: false },
-    }),
-    kind: required(2, string, "Kind of the object in that group."),
+    apiGroup: nullablePointer(
+      1,
+      string,
+      "API group of the referenced object. Absent for the core group.",
+      {
+        openApi: { required: false },
+      },
+    ),
+    kind: required(2, string, "Kind of the referenced object."),
     name: required(3, string, "Name of the referenced object."),
     namespace: pointer(
       4,
       string,
-      "Namespace of the object; another one needs a ReferenceGrant there. Defaults to that " +
-        "of the claim. Alpha: requires the feature gate CrossNamespaceVolumeDataSource.",
+      "Namespace of the referenced object. A namespace other than that of the claim requires a " +
+        "ReferenceGrant there. Defaults to that of the claim. Alpha: requires the feature gate " +
+        "CrossNamespaceVolumeDataSource.",
       {
         gate: "CrossNamespaceVolumeDataSource",
       },

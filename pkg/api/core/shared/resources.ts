@@ -11,35 +11,38 @@ const resourceClaim = v1(
   "ResourceClaim",
   "Entry of the pod's spec.resourceClaims that a container uses.",
   {
-    name: required(1, string, "Name of the entry in spec.resourceClaims of the pod."),
+    name: required(1, string, "Name of an entry in spec.resourceClaims of the pod."),
     request: value(
       2,
       string,
-      "Name of one request within the claim. When absent, everything in the claim is available.",
+      "Name of a request in the claim, to use only the devices allocated for it. If empty, all " +
+        "devices of the claim are available.",
     ),
   },
 );
 
 export const resourceRequirements = v1(
   "ResourceRequirements",
-  "Compute resources that are requested, and their limits.",
+  "Requests and limits of compute resources.",
   {
     limits: value(
       1,
       resourceList,
-      "Largest amount allowed, by resource. CPU is throttled; exceeding memory kills the container.",
+      "Maximum amount of compute resources allowed, by resource. CPU beyond it is throttled; a " +
+        "container that exceeds its memory limit is killed.",
     ),
     requests: value(
       2,
       resourceList,
-      "Amount reserved, by resource, on which scheduling is based. Must not exceed the " +
-        "limit. Defaults to the limit if there is one, otherwise to a value of the " +
-        "implementation.",
+      "Minimum amount of compute resources required, by resource, which scheduling is based " +
+        "on. Must not exceed limits. Defaults to limits if set, otherwise to an " +
+        "implementation-defined value.",
     ),
     claims: value(
       3,
       list(resourceClaim),
-      "ResourceClaims of the pod that the container uses. Immutable in existing pods.",
+      "Entries of the pod's spec.resourceClaims that the container uses. Only for containers. " +
+        "Immutable in existing pods.",
       { listType: "map", listMapKeys: ["name"] },
     ),
   },
@@ -47,7 +50,7 @@ export const resourceRequirements = v1(
 
 export const containerResizePolicy = v1(
   "ContainerResizePolicy",
-  "Behavior of a container when one of its resources is resized in place.",
+  "In-place resize policy of a container for one resource.",
   {
     resourceName: required(
       1,
@@ -57,21 +60,23 @@ export const containerResizePolicy = v1(
     restartPolicy: required(
       2,
       named("v1.ResourceResizeRestartPolicy"),
-      "One of NotRequired (resize without restart), RestartContainer. Defaults to NotRequired.",
+      "Restart policy of a resize: one of NotRequired (resize without a restart), " +
+        "RestartContainer. Defaults to NotRequired.",
     ),
   },
 );
 
 export const volumeResourceRequirements = v1(
   "VolumeResourceRequirements",
-  "Storage that a claim requests.",
+  "Storage resources that a claim requests.",
   {
-    limits: value(1, resourceList, "Largest amount of storage that is acceptable."),
+    limits: value(1, resourceList, "Maximum storage, by resource."),
     requests: value(
       2,
       resourceList,
-      "Smallest amount of storage that is acceptable: `storage`, in bytes. May be increased " +
-        "later if the class allows expansion, but not below status.capacity.",
+      "Minimum storage, by resource: `storage`, in bytes. Can be increased later if the " +
+        "StorageClass allows expansion, and reduced to no less than status.capacity to recover " +
+        "from a failed expansion.",
     ),
   },
 );

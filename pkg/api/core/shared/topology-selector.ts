@@ -8,10 +8,10 @@ const v1 = structs("api/core/v1");
 
 const topologySelectorLabelRequirement = v1(
   "TopologySelectorLabelRequirement",
-  "Condition on one topology label.",
+  "Topology selector requirement on one label.",
   {
     key: required(1, string, "Key of the node label."),
-    values: required(2, list(string), "Values of the label, one of which the node must have.", {
+    values: required(2, list(string), "Values of the label, one of which must match. Required.", {
       listType: "atomic",
     }),
   },
@@ -19,12 +19,12 @@ const topologySelectorLabelRequirement = v1(
 
 export const topologySelectorTerm = v1(
   "TopologySelectorTerm",
-  "Topology domains, described by labels.",
+  "Topology selector term: requirements on the labels of a node. An empty term matches no nodes.",
   {
     matchLabelExpressions: value(
       1,
       list(topologySelectorLabelRequirement),
-      "Conditions by label, all of which must hold.",
+      "Topology selector requirements by label, which are ANDed.",
       { listType: "atomic" },
     ),
   },

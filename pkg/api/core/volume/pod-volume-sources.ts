@@ -26,14 +26,14 @@ export const emptyDirVolumeSource = v1(
     medium: value(
       1,
       named("v1.StorageMedium"),
-      'Storage behind the directory: "" for the disk of the node, Memory for tmpfs, ' +
-        'HugePages or HugePages-<size>. Defaults to "".',
+      'Storage medium of the directory: "" for the default medium of the node, Memory for ' +
+        'tmpfs, HugePages or HugePages-<size>. Defaults to "".',
     ),
     sizeLimit: pointer(
       2,
       quantity,
-      "Size above which the pod is evicted. With medium Memory the lower of this and the " +
-        "memory limits applies. Unlimited when absent.",
+      "Maximum size of the volume. The pod is evicted when it is exceeded; with medium Memory, " +
+        "the memory limits of the pod apply as well. Unlimited if absent.",
     ),
   },
 );
@@ -48,7 +48,8 @@ export const gitRepoVolumeSource = v1(
     directory: value(
       3,
       string,
-      "Target directory within the volume, without `..`. `.` clones into the root of the volume.",
+      "Target directory within the volume, without `..`. `.` makes the volume itself the git " +
+        "repository.",
     ),
   },
 );
@@ -59,7 +60,11 @@ export const glusterfsVolumeSource = v1(
   "GlusterfsVolumeSource",
   "Glusterfs volume. Deprecated: the in-tree driver was removed in v1.26.",
   {
-    endpoints: required(1, string, "Name of the Endpoints object that lists the servers."),
+    endpoints: required(
+      1,
+      string,
+      "Name of the Endpoints object that lists the Glusterfs servers.",
+    ),
     path: required(2, string, "Name of the Glusterfs volume."),
     readOnly: value(3, bool, "Whether the volume is mounted read-only. Defaults to false."),
   },
@@ -67,7 +72,7 @@ export const glusterfsVolumeSource = v1(
 
 export const persistentVolumeClaimVolumeSource = v1(
   "PersistentVolumeClaimVolumeSource",
-  "Reference to a claim, whose bound volume is mounted.",
+  "Reference to a PersistentVolumeClaim, whose bound volume is mounted.",
   {
     claimName: required(1, string, "Name of a PersistentVolumeClaim in the namespace of the pod."),
     readOnly: value(2, bool, "Whether all mounts of the volume are read-only. Defaults to false."),
@@ -78,7 +83,7 @@ export const rbdVolumeSource = rbdSource("RBDVolumeSource", inPod);
 
 export const flexVolumeSource = flexSource("FlexVolumeSource", {
   ...inPod,
-  fileSystem: "Filesystem type to mount. The driver chooses when unset.",
+  fileSystem: "Filesystem type to mount. If empty, the driver determines it.",
 });
 
 export const cinderVolumeSource = cinderSource("CinderVolumeSource", inPod);
@@ -87,9 +92,14 @@ export const cephFSVolumeSource = cephFSSource("CephFSVolumeSource", inPod);
 
 export const azureFileVolumeSource = v1(
   "AzureFileVolumeSource",
-  "Azure File share. Deprecated: redirected to the CSI driver of Azure File.",
+  "Azure File share. Deprecated: all operations are redirected to the CSI driver " +
+    "file.csi.azure.com.",
   {
-    secretName: required(1, string, "Secret with name and key of the storage account."),
+    secretName: required(
+      1,
+      string,
+      "Name of the Secret that contains the name and key of the Azure storage account.",
+    ),
     shareName: required(2, string, "Name of the file share."),
     readOnly: value(3, bool, "Whether the volume is mounted read-only. Defaults to false."),
   },
@@ -101,40 +111,45 @@ export const storageOSVolumeSource = storageOSSource("StorageOSVolumeSource", in
 
 export const csiVolumeSource = v1(
   "CSIVolumeSource",
-  "Ephemeral volume of a CSI driver that shares the lifetime of the pod. The driver must " +
-    "support mode Ephemeral.",
+  "Ephemeral inline volume of a CSI driver, which lives as long as the pod. The CSIDriver must " +
+    "support lifecycle mode Ephemeral.",
   {
-    driver: required(1, string, "Name of the CSI driver, as in its CSIDriver object."),
+    driver: required(
+      1,
+      string,
+      "Name of the CSI driver that handles the volume, as registered in the cluster.",
+    ),
     readOnly: pointer(2, bool, "Whether the volume is mounted read-only. Defaults to false."),
-    fsType: pointer(3, string, "Filesystem type to mount. The driver chooses when unset."),
+    fsType: pointer(3, string, "Filesystem type to mount. If empty, the driver determines it."),
     volumeAttributes: value(
       4,
       map(string),
-      "Properties of the volume that are passed to the driver.",
+      "Driver-specific properties of the volume, passed to the driver.",
     ),
     nodePublishSecretRef: pointer(
       5,
       localObjectReference,
-      "Secret for NodePublishVolume, in the namespace of the pod.",
+      "Secret in the namespace of the pod to pass to the driver in NodePublishVolume and " +
+        "NodeUnpublishVolume.",
     ),
   },
 );
 
 export const imageVolumeSource = v1(
   "ImageVolumeSource",
-  "Content of an OCI image or artifact, mounted read-only.",
+  "Volume of the contents of an OCI image or artifact, mounted read-only.",
   {
     reference: value(
       1,
       string,
-      "Reference of the image, as in the image field of containers. Required, although it " +
-        "may be empty for defaulting by higher layers.",
+      "Image or artifact reference, written like the image of containers. May be empty only in " +
+        "templates, for higher layers to fill in.",
     ),
     pullPolicy: value(
       2,
       named("v1.PullPolicy", "Always", "Never", "IfNotPresent"),
-      "When to pull the image: one of Always, Never, IfNotPresent. Defaults to Always for " +
-        "tag `latest` or no tag, otherwise to IfNotPresent.",
+      "Pull policy of the image: one of Always, Never, IfNotPresent. Defaults to Always if the " +
+        "tag is `latest` or absent, otherwise to IfNotPresent.",
     ),
   },
 );

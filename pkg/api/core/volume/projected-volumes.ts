@@ -17,7 +17,7 @@ import { localObjectReference } from "../shared/references.ts";
 
 const v1 = structs("api/core/v1");
 
-export const keyToPath = v1("KeyToPath", "Maps a key to a file.", {
+export const keyToPath = v1("KeyToPath", "Maps a key to a path within a volume.", {
   key: required(1, string, "Key of the ConfigMap or Secret to project."),
   path: required(2, string, "Path of the file within the volume. Relative and without `..`."),
   mode: pointer(
@@ -30,15 +30,15 @@ export const keyToPath = v1("KeyToPath", "Maps a key to a file.", {
 
 export const secretVolumeSource = v1(
   "SecretVolumeSource",
-  "Secret whose entries appear as files. Updates of the Secret reach the volume with a " +
-    "delay, except through subPath.",
+  "Volume of files from a Secret. Updates of the Secret eventually reach the volume, except " +
+    "for subPath mounts.",
   {
     secretName: value(1, string, "Name of the Secret in the namespace of the pod."),
     items: value(
       2,
       list(keyToPath),
-      "Keys to project and their paths. A missing key fails the volume unless optional. By " +
-        "default every key becomes a file of its name.",
+      "Keys to project, and their paths. A missing key is an error unless optional is set. If " +
+        "empty, every key is projected to a file of the same name.",
       {
         listType: "atomic",
       },
@@ -52,8 +52,7 @@ export const secretVolumeSource = v1(
     optional: pointer(
       4,
       bool,
-      "Whether the Secret or its keys may be missing. Defaults to false: the pod then waits " +
-        "for them.",
+      "Whether the Secret or its keys may be missing. Defaults to false: the pod waits for them.",
     ),
   },
 );
@@ -62,12 +61,16 @@ export const objectFieldSelector = v1(
   "ObjectFieldSelector",
   "Selects a field of a pod.",
   {
-    apiVersion: value(1, string, "API version in which the path is written. Defaults to v1."),
+    apiVersion: value(
+      1,
+      string,
+      "API version in terms of which fieldPath is written. Defaults to v1.",
+    ),
     fieldPath: required(
       2,
       string,
-      "Path of the field: metadata.name, metadata.labels['key'], spec.nodeName, status.podIP " +
-        "and others. Not all fields are supported everywhere.",
+      "Path of the field, for example metadata.name, metadata.labels['key'], spec.nodeName or " +
+        "status.podIP. Environment variables and volumes support different fields.",
     ),
   },
   { atomic: true },
@@ -91,8 +94,8 @@ export const resourceFieldSelector = v1(
     divisor: value(
       3,
       quantity,
-      "Unit of the exposed value: 1m for millicores or 1Mi for mebibytes. The result is " +
-        "rounded up. Defaults to 1.",
+      "Output unit of the exposed value, for example 1m (millicores) or 1Mi (mebibytes). The " +
+        "result is rounded up. Defaults to 1.",
     ),
   },
   { atomic: true },
@@ -100,8 +103,8 @@ export const resourceFieldSelector = v1(
 
 const downwardAPIVolumeFile = v1(
   "DownwardAPIVolumeFile",
-  "File with information about the pod. Exactly one of fieldRef and resourceFieldRef " +
-    "must be set.",
+  "File with a field or resource of the pod. Exactly one of fieldRef and resourceFieldRef must " +
+    "be set.",
   {
     path: required(
       1,
@@ -130,9 +133,9 @@ const downwardAPIVolumeFile = v1(
 
 export const downwardAPIVolumeSource = v1(
   "DownwardAPIVolumeSource",
-  "Volume of files with information about the pod.",
+  "Volume of files with fields and resources of the pod (downward API).",
   {
-    items: value(1, list(downwardAPIVolumeFile), "Files to create, one entry each.", {
+    items: value(1, list(downwardAPIVolumeFile), "Files to create, one item per file.", {
       listType: "atomic",
     }),
     defaultMode: pointer(
@@ -146,15 +149,15 @@ export const downwardAPIVolumeSource = v1(
 
 export const configMapVolumeSource = v1(
   "ConfigMapVolumeSource",
-  "ConfigMap whose entries appear as files. Updates of the ConfigMap reach the volume " +
-    "with a delay, except through subPath.",
+  "Volume of files from a ConfigMap. Updates of the ConfigMap eventually reach the volume, " +
+    "except for subPath mounts.",
   {
     localObjectReference: inline(1, localObjectReference, "ConfigMap in the namespace of the pod."),
     items: value(
       2,
       list(keyToPath),
-      "Keys to project and their paths. A missing key fails the volume unless optional. By " +
-        "default every key becomes a file of its name.",
+      "Keys to project, and their paths. A missing key is an error unless optional is set. If " +
+        "empty, every key is projected to a file of the same name.",
       {
         listType: "atomic",
       },
@@ -168,34 +171,31 @@ export const configMapVolumeSource = v1(
     optional: pointer(
       4,
       bool,
-      "Whether the ConfigMap or its keys may be missing. Defaults to false: the pod then " +
-        "waits for them.",
+      "Whether the ConfigMap or its keys may be missing. Defaults to false: the pod waits for " +
+        "them.",
     ),
   },
 );
 
-const secretProjection = v1(
-  "SecretProjection",
-  "Secret whose entries become files of a projected volume.",
-  {
-    localObjectReference: inline(1, localObjectReference, "Secret in the namespace of the pod."),
-    items: value(
-      2,
-      list(keyToPath),
-      "Keys to project and their paths. By default every key becomes a file of its name.",
-      {
-        listType: "atomic",
-      },
-    ),
-    optional: pointer(4, bool, "Whether the Secret or its keys may be missing. Defaults to false."),
-  },
-);
+const secretProjection = v1("SecretProjection", "Files from a Secret in a projected volume.", {
+  localObjectReference: inline(1, localObjectReference, "Secret in the namespace of the pod."),
+  items: value(
+    2,
+    list(keyToPath),
+    "Keys to project, and their paths. If empty, every key is projected to a file of the " +
+      "same name.",
+    {
+      listType: "atomic",
+    },
+  ),
+  optional: pointer(4, bool, "Whether the Secret or its keys may be missing. Defaults to false."),
+});
 
 const downwardAPIProjection = v1(
   "DownwardAPIProjection",
-  "Information about the pod as files of a projected volume.",
+  "Files with fields and resources of the pod in a projected volume.",
   {
-    items: value(1, list(downwardAPIVolumeFile), "Files to create, one entry each.", {
+    items: value(1, list(downwardAPIVolumeFile), "Files to create, one item per file.", {
       listType: "atomic",
     }),
   },
@@ -203,13 +203,14 @@ const downwardAPIProjection = v1(
 
 const configMapProjection = v1(
   "ConfigMapProjection",
-  "ConfigMap whose entries become files of a projected volume.",
+  "Files from a ConfigMap in a projected volume.",
   {
     localObjectReference: inline(1, localObjectReference, "ConfigMap in the namespace of the pod."),
     items: value(
       2,
       list(keyToPath),
-      "Keys to project and their paths. By default every key becomes a file of its name.",
+      "Keys to project, and their paths. If empty, every key is projected to a file of the " +
+        "same name.",
       {
         listType: "atomic",
       },
@@ -224,18 +225,18 @@ const configMapProjection = v1(
 
 const serviceAccountTokenProjection = v1(
   "ServiceAccountTokenProjection",
-  "Token of the pod's service account, as a file of a projected volume.",
+  "Service account token of the pod, as a file in a projected volume.",
   {
     audience: value(
       1,
       string,
-      "Intended audience of the token. Defaults to that of the API server.",
+      "Intended audience of the token. Defaults to the audience of the API server.",
     ),
     expirationSeconds: pointer(
       2,
       int64,
-      "Requested lifetime of the token, in seconds; at least 600. The kubelet renews it " +
-        "after 80% of the lifetime or 24 hours. Defaults to 3600.",
+      "Requested lifetime of the token, in seconds, at least 600. The kubelet rotates the " +
+        "token once 80% of its lifetime or 24 hours have passed. Defaults to 3600.",
     ),
     path: required(3, string, "Path of the file within the volume. Relative and without `..`."),
   },
@@ -243,8 +244,8 @@ const serviceAccountTokenProjection = v1(
 
 export const clusterTrustBundleProjection = v1(
   "ClusterTrustBundleProjection",
-  "Certificates of ClusterTrustBundles, concatenated in one file of a projected volume. " +
-    "Exactly one of name and signerName must be set.",
+  "Trust anchors of ClusterTrustBundles, combined and deduplicated in one file of a projected " +
+    "volume. Exactly one of name and signerName must be set.",
   {
     name: pointer(
       1,
@@ -254,19 +255,19 @@ export const clusterTrustBundleProjection = v1(
     signerName: pointer(
       2,
       string,
-      "Signer whose ClusterTrustBundles are combined, as far as labelSelector selects them. " +
-        "Mutually exclusive with name.",
+      "Selects the ClusterTrustBundles of this signer that match labelSelector. Mutually " +
+        "exclusive with name.",
     ),
     labelSelector: pointer(
       3,
       labelSelector,
-      "Selects among the bundles of signerName. {} selects all; absent selects none.",
+      "Selects among the ClusterTrustBundles of signerName. {} selects all; absent selects none.",
     ),
     optional: pointer(
       5,
       bool,
-      "Whether the bundles may be missing. The file is then empty. Defaults to false: the " +
-        "pod waits for them.",
+      "Whether the pod may start although no ClusterTrustBundle is available; the file is then " +
+        "empty. Defaults to false: the pod waits.",
     ),
     path: required(4, string, "Path of the file within the volume. Relative and without `..`."),
   },
@@ -274,47 +275,54 @@ export const clusterTrustBundleProjection = v1(
 
 const podCertificateProjection = v1(
   "PodCertificateProjection",
-  "Private key and certificate that the kubelet requests for the pod and renews, as " +
+  "Private key and X.509 certificate that the kubelet requests for the pod and rotates, as " +
     "files of a projected volume.",
   {
-    signerName: value(1, string, "Signer that issues the certificate, as a domain-prefixed path.", {
-      openApi: { required: true },
-    }),
+    signerName: value(
+      1,
+      string,
+      "Name of the signer that the certificate is requested from, as a domain-prefixed path. " +
+        "Required.",
+      {
+        openApi: { required: true },
+      },
+    ),
     keyType: value(
       2,
       string,
-      "Type of the key pair: RSA3072, RSA4096, ECDSAP256, ECDSAP384, ECDSAP521 or ED25519.",
+      "Type of key pair to generate: RSA3072, RSA4096, ECDSAP256, ECDSAP384, ECDSAP521 or " +
+        "ED25519. Required.",
       { openApi: { required: true } },
     ),
     maxExpirationSeconds: pointer(
       3,
       int32,
-      "Longest validity of the certificate, in seconds: 3600 to 7862400 (91 days), or to " +
-        "86400 for built-in signers. Defaults to 86400.",
+      "Maximum lifetime of the certificate, in seconds: 3600 to 7862400 (91 days), or to 86400 " +
+        "for built-in signers. Defaults to 86400.",
     ),
     credentialBundlePath: value(
       4,
       string,
-      "Path of a file with the private key followed by the certificate chain, in PEM. " +
-        "Preferred, since both change together.",
+      "Path of the file for the PEM credential bundle: private key, then certificate chain. " +
+        "Preferred to separate files, since it is replaced atomically.",
     ),
     keyPath: value(
       5,
       string,
-      "Path of a file with the private key, in PEM. Key and chain in separate files may not " +
-        "match during a renewal.",
+      "Path of the file for the private key, in PEM. During a rotation it may not match the " +
+        "file of certificateChainPath.",
     ),
-    certificateChainPath: value(6, string, "Path of a file with the certificate chain, in PEM."),
+    certificateChainPath: value(6, string, "Path of the file for the certificate chain, in PEM."),
   },
 );
 
 const volumeProjection = v1(
   "VolumeProjection",
-  "One source of a projected volume. Exactly one field must be set.",
+  "Source that a projected volume combines with others. Exactly one field must be set.",
   {
-    secret: pointer(1, secretProjection, "Entries of a Secret to project."),
-    downwardAPI: pointer(2, downwardAPIProjection, "Information about the pod to project."),
-    configMap: pointer(3, configMapProjection, "Entries of a ConfigMap to project."),
+    secret: pointer(1, secretProjection, "Keys of a Secret to project."),
+    downwardAPI: pointer(2, downwardAPIProjection, "Fields and resources of the pod to project."),
+    configMap: pointer(3, configMapProjection, "Keys of a ConfigMap to project."),
     serviceAccountToken: pointer(
       4,
       serviceAccountTokenProjection,
@@ -348,7 +356,7 @@ export const projectedVolumeSource = v1(
     sources: required(
       1,
       list(volumeProjection),
-      "Sources to project. Their paths must not collide.",
+      "Volume projections. Their paths must not collide.",
       {
         listType: "atomic",
         required: false,

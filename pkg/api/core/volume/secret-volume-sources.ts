@@ -27,40 +27,44 @@ interface Particulars<S extends Type> {
 const readOnly = "Whether the volume is mounted read-only. Defaults to false.";
 
 export function iscsiSource<S extends Type>(name: string, { secret, fileSystem }: Particulars<S>) {
-  return v1(name, "iSCSI disk, which can be mounted read-write by one node at a time.", {
+  return v1(name, "iSCSI disk, which can be mounted read-write by a single node at a time.", {
     targetPortal: required(
       1,
       string,
       "Portal of the target as host, or host:port if the port is not 3260.",
     ),
-    iqn: required(2, string, "Qualified name of the target: iqn, eui or naa format."),
+    iqn: required(2, string, "iSCSI qualified name of the target, in iqn, eui or naa format."),
     lun: required(3, int32, "Logical unit number of the target, 0 to 255."),
-    iscsiInterface: value(
-      4,
-      string,
-      "Interface that carries the traffic. Defaults to default, which stands for TCP.",
-      { default: "default", openApi: { default: true } },
-    ),
+    iscsiInterface: value(4, string, "iSCSI interface to use. Defaults to default (TCP).", {
+      default: "default",
+      openApi: { default: true },
+    }),
     fsType: value(5, string, fileSystem),
     readOnly: value(6, bool, readOnly),
-    portals: value(7, list(string), "Further portals of the target, for multipathing.", {
-      listType: "atomic",
-    }),
+    portals: value(
+      7,
+      list(string),
+      "Additional portals of the target, for multipathing. Each as host, or host:port if the " +
+        "port is not 3260.",
+      {
+        listType: "atomic",
+      },
+    ),
     chapAuthDiscovery: value(
       8,
       bool,
-      "Whether discovery authenticates by CHAP. Requires secretRef. Defaults to false.",
+      "Whether discovery uses CHAP authentication. Requires secretRef. Defaults to false.",
     ),
     chapAuthSession: value(
       11,
       bool,
-      "Whether sessions authenticate by CHAP. Requires secretRef. Defaults to false.",
+      "Whether sessions use CHAP authentication. Requires secretRef. Defaults to false.",
     ),
     secretRef: pointer(10, secret, "Secret with the CHAP credentials."),
     initiatorName: pointer(
       12,
       string,
-      "Name of the initiator. When set together with iscsiInterface, a new interface " +
+      "Custom iSCSI initiator name. If iscsiInterface is also set, a new interface " +
         "`<portal>:<volume>` is created for the connection.",
     ),
   });
@@ -95,22 +99,31 @@ export function rbdSource<S extends Type>(name: string, { secret, fileSystem }: 
 }
 
 export function flexSource<S extends Type>(name: string, { secret, fileSystem }: Particulars<S>) {
-  return v1(name, "Volume of an exec-based plugin on the nodes. Deprecated: use a CSI driver.", {
-    driver: required(1, string, "Name of the plugin driver."),
-    fsType: value(2, string, fileSystem),
-    secretRef: pointer(3, secret, "Secret whose data is passed to the driver."),
-    readOnly: value(4, bool, readOnly),
-    options: value(5, map(string), "Additional options for the driver."),
-  });
+  return v1(
+    name,
+    "Volume of an exec-based FlexVolume plugin on the node. Deprecated: use a CSI driver.",
+    {
+      driver: required(1, string, "Name of the FlexVolume driver."),
+      fsType: value(2, string, fileSystem),
+      secretRef: pointer(3, secret, "Secret whose data is passed to the driver."),
+      readOnly: value(4, bool, readOnly),
+      options: value(5, map(string), "Additional options for the driver."),
+    },
+  );
 }
 
 export function cinderSource<S extends Type>(name: string, { secret, fileSystem }: Particulars<S>) {
-  return v1(name, "OpenStack Cinder volume. Deprecated: redirected to the CSI driver of Cinder.", {
-    volumeID: required(1, string, "ID of the Cinder volume."),
-    fsType: value(2, string, fileSystem),
-    readOnly: value(3, bool, readOnly),
-    secretRef: pointer(4, secret, "Secret with the OpenStack credentials."),
-  });
+  return v1(
+    name,
+    "OpenStack Cinder volume. Deprecated: all operations are redirected to the CSI driver " +
+      "cinder.csi.openstack.org.",
+    {
+      volumeID: required(1, string, "ID of the Cinder volume."),
+      fsType: value(2, string, fileSystem),
+      readOnly: value(3, bool, readOnly),
+      secretRef: pointer(4, secret, "Secret with the OpenStack credentials."),
+    },
+  );
 }
 
 export function cephFSSource<S extends Type>(name: string, { secret }: Particulars<S>) {

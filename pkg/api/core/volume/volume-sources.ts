@@ -5,12 +5,13 @@ const v1 = structs("api/core/v1");
 
 export const hostPathVolumeSource = v1(
   "HostPathVolumeSource",
-  "File or directory of the node. Containers can then affect the node: restrict its use.",
+  "File or directory on the host. It gives containers access to the node's filesystem, which " +
+    "is a security risk: restrict its use.",
   {
     path: required(
       1,
       string,
-      "Path on the node. Symbolic links are followed. Must not contain `..`.",
+      "Path on the host. A symbolic link is followed to the real path. Must not contain `..`.",
     ),
     type: pointer(
       2,
@@ -46,8 +47,8 @@ export const hostPathVolumeSource = v1(
 
 export const gcePersistentDiskVolumeSource = v1(
   "GCEPersistentDiskVolumeSource",
-  "Persistent disk of Google Compute Engine, in the project and zone of the node. " +
-    "Deprecated: redirected to the CSI driver of Compute Engine.",
+  "Google Compute Engine persistent disk, in the project and zone of the node. Deprecated: all " +
+    "operations are redirected to the CSI driver pd.csi.storage.gke.io.",
   {
     pdName: required(1, string, "Name of the persistent disk."),
     fsType: value(
@@ -66,8 +67,8 @@ export const gcePersistentDiskVolumeSource = v1(
 
 export const awsElasticBlockStoreVolumeSource = v1(
   "AWSElasticBlockStoreVolumeSource",
-  "Amazon EBS volume, in the availability zone of the node. Deprecated: redirected to " +
-    "the CSI driver of EBS.",
+  "Amazon EBS volume, in the availability zone of the node. Deprecated: all operations are " +
+    "redirected to the CSI driver ebs.csi.aws.com.",
   {
     volumeID: required(1, string, "ID of the EBS volume."),
     fsType: value(
@@ -84,11 +85,15 @@ export const awsElasticBlockStoreVolumeSource = v1(
   },
 );
 
-export const nfsVolumeSource = v1("NFSVolumeSource", "Export of an NFS server.", {
-  server: required(1, string, "Host name or IP address of the server."),
-  path: required(2, string, "Absolute path that the server exports."),
-  readOnly: value(3, bool, "Whether the export is mounted read-only. Defaults to false."),
-});
+export const nfsVolumeSource = v1(
+  "NFSVolumeSource",
+  "NFS export, which outlives the pods that mount it.",
+  {
+    server: required(1, string, "Host name or IP address of the server."),
+    path: required(2, string, "Absolute path that the server exports."),
+    readOnly: value(3, bool, "Whether the export is mounted read-only. Defaults to false."),
+  },
+);
 
 export const fcVolumeSource = v1(
   "FCVolumeSource",
@@ -137,7 +142,8 @@ export const flockerVolumeSource = v1(
 
 export const vsphereVirtualDiskVolumeSource = v1(
   "VsphereVirtualDiskVolumeSource",
-  "vSphere virtual disk. Deprecated: redirected to the CSI driver of vSphere.",
+  "vSphere virtual disk. Deprecated: all operations are redirected to the CSI driver " +
+    "csi.vsphere.vmware.com.",
   {
     volumePath: required(1, string, "Path of the VMDK on the datastore."),
     fsType: value(
@@ -161,15 +167,25 @@ export const quobyteVolumeSource = v1(
     registry: required(1, string, "Registry addresses as host:port, separated by commas."),
     volume: required(2, string, "Name of an existing Quobyte volume."),
     readOnly: value(3, bool, "Whether the volume is mounted read-only. Defaults to false."),
-    user: value(4, string, "User to map access to. Defaults to the service account user."),
-    group: value(5, string, "Group to map access to. By default none."),
-    tenant: value(6, string, "Tenant that owns the volume, for dynamically provisioned ones."),
+    user: value(
+      4,
+      string,
+      "User on whose behalf the volume is accessed. Defaults to the service account user.",
+    ),
+    group: value(5, string, "Group on whose behalf the volume is accessed. Defaults to no group."),
+    tenant: value(
+      6,
+      string,
+      "Tenant that owns the volume in the backend. Set by the provisioner of dynamically " +
+        "provisioned volumes.",
+    ),
   },
 );
 
 export const azureDiskVolumeSource = v1(
   "AzureDiskVolumeSource",
-  "Azure data disk. Deprecated: redirected to the CSI driver of Azure Disk.",
+  "Azure data disk. Deprecated: all operations are redirected to the CSI driver " +
+    "disk.csi.azure.com.",
   {
     diskName: required(1, string, "Name of the data disk."),
     diskURI: required(
@@ -203,7 +219,7 @@ export const azureDiskVolumeSource = v1(
 
 export const photonPersistentDiskVolumeSource = v1(
   "PhotonPersistentDiskVolumeSource",
-  "Photon controller disk. Deprecated: the in-tree driver was removed.",
+  "Photon Controller persistent disk. Deprecated: the in-tree driver was removed.",
   {
     pdID: required(1, string, "ID of the persistent disk."),
     fsType: value(
@@ -216,7 +232,7 @@ export const photonPersistentDiskVolumeSource = v1(
 
 export const portworxVolumeSource = v1(
   "PortworxVolumeSource",
-  "Portworx volume. Deprecated: redirected to the CSI driver of Portworx.",
+  "Portworx volume. Deprecated: all operations are redirected to the CSI driver pxd.portworx.com.",
   {
     volumeID: required(1, string, "ID of the Portworx volume."),
     fsType: value(

@@ -41,13 +41,13 @@ const v1 = structs("api/core/v1");
 
 const ephemeralVolumeSource = v1(
   "EphemeralVolumeSource",
-  "Volume that is provisioned for the pod and deleted with it.",
+  "Ephemeral volume: provisioned for the pod through a PersistentVolumeClaim, and deleted with it.",
   {
     volumeClaimTemplate: pointer(
       1,
       persistentVolumeClaimTemplate,
-      "Template of the claim, which is named `<pod>-<volume>` and owned by the pod. " +
-        "Required. Immutable.",
+      "Template of the PersistentVolumeClaim, which is named `<pod>-<volume>` and owned by the " +
+        "pod. Required. Immutable.",
     ),
   },
 );
@@ -59,7 +59,7 @@ export const volumeSource = v1(
     hostPath: pointer(
       1,
       hostPathVolumeSource,
-      "File or directory of the node, mainly for system agents.",
+      "File or directory on the host, mainly for system agents.",
     ),
     emptyDir: pointer(2, emptyDirVolumeSource, "Empty directory that is deleted with the pod."),
     gcePersistentDisk: pointer(
@@ -78,19 +78,19 @@ export const volumeSource = v1(
       "Git repository to clone. Deprecated and disabled by default.",
     ),
     secret: pointer(6, secretVolumeSource, "Secret to project as files."),
-    nfs: pointer(7, nfsVolumeSource, "NFS export to mount. It persists when the pod ends."),
-    iscsi: pointer(8, iscsiVolumeSource, "Logical unit of an iSCSI target to mount."),
+    nfs: pointer(7, nfsVolumeSource, "NFS export to mount, which outlives the pod."),
+    iscsi: pointer(8, iscsiVolumeSource, "iSCSI disk to attach to the node and mount."),
     glusterfs: pointer(9, glusterfsVolumeSource, "Volume on a Glusterfs cluster. Deprecated."),
     persistentVolumeClaim: pointer(
       10,
       persistentVolumeClaimVolumeSource,
-      "Claim in the namespace of the pod whose volume is mounted.",
+      "PersistentVolumeClaim in the namespace of the pod, whose volume is mounted.",
     ),
     rbd: pointer(11, rbdVolumeSource, "Ceph RBD image to mount. Deprecated."),
     flexVolume: pointer(
       12,
       flexVolumeSource,
-      "Volume that a plugin on the node provides. Deprecated.",
+      "Volume provided by a FlexVolume plugin on the node. Deprecated.",
     ),
     cinder: pointer(13, cinderVolumeSource, "OpenStack block storage volume to mount. Deprecated."),
     cephfs: pointer(14, cephFSVolumeSource, "CephFS directory to mount. Deprecated."),
@@ -98,9 +98,9 @@ export const volumeSource = v1(
     downwardAPI: pointer(
       16,
       downwardAPIVolumeSource,
-      "Information about the pod to project as files.",
+      "Downward API: fields and resources of the pod to project as files.",
     ),
-    fc: pointer(17, fcVolumeSource, "Logical unit that is attached through Fibre Channel."),
+    fc: pointer(17, fcVolumeSource, "Fibre Channel disk to attach to the node and mount."),
     azureFile: pointer(
       18,
       azureFileVolumeSource,
@@ -117,21 +117,21 @@ export const volumeSource = v1(
     photonPersistentDisk: pointer(
       23,
       photonPersistentDiskVolumeSource,
-      "Disk of a Photon controller. Deprecated.",
+      "Photon Controller disk. Deprecated.",
     ),
     projected: pointer(
       26,
       projectedVolumeSource,
-      "Secrets, ConfigMaps, tokens and pod information combined in one directory.",
+      "Secrets, ConfigMaps, downward API, tokens and certificates combined in one directory.",
     ),
     portworxVolume: pointer(24, portworxVolumeSource, "Volume on a Portworx cluster. Deprecated."),
     scaleIO: pointer(25, scaleIOVolumeSource, "Volume on a ScaleIO system. Deprecated."),
     storageos: pointer(27, storageOSVolumeSource, "Volume on a StorageOS cluster. Deprecated."),
-    csi: pointer(28, csiVolumeSource, "Ephemeral volume that a CSI driver creates for the pod."),
+    csi: pointer(28, csiVolumeSource, "Ephemeral inline volume handled by a CSI driver."),
     ephemeral: pointer(
       29,
       ephemeralVolumeSource,
-      "Claim that is created for the pod and deleted with it.",
+      "PersistentVolumeClaim that is created for the pod and deleted with it.",
     ),
     image: pointer(
       30,
@@ -142,9 +142,9 @@ export const volumeSource = v1(
   },
 );
 
-export const volume = v1("Volume", "Named volume that containers of a pod can mount.", {
+export const volume = v1("Volume", "Named volume in a pod that containers can mount.", {
   name: required(1, string, "Name of the volume: a DNS label, unique within the pod."),
-  volumeSource: inline(2, volumeSource, "Source of the content of the volume."),
+  volumeSource: inline(2, volumeSource, "Location and type of the volume."),
 });
 
 export type Volume = Infer<typeof volume>;

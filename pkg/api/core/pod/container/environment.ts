@@ -7,63 +7,69 @@ const v1 = structs("api/core/v1");
 
 const configMapEnvSource = v1(
   "ConfigMapEnvSource",
-  "ConfigMap whose entries become environment variables.",
+  "Environment variables from all keys of a ConfigMap.",
   {
     localObjectReference: inline(
       1,
       localObjectReference,
-      "ConfigMap to read, in the namespace of the pod.",
+      "ConfigMap to read from, in the namespace of the pod.",
     ),
     optional: pointer(
       2,
       bool,
-      "Whether the ConfigMap may be missing. Defaults to false: the container then does not start.",
+      "Whether the ConfigMap may be missing. Defaults to false: the container does not start " +
+        "without it.",
     ),
   },
 );
 
-const secretEnvSource = v1(
-  "SecretEnvSource",
-  "Secret whose entries become environment variables.",
-  {
-    localObjectReference: inline(
-      1,
-      localObjectReference,
-      "Secret to read, in the namespace of the pod.",
-    ),
-    optional: pointer(
-      2,
-      bool,
-      "Whether the Secret may be missing. Defaults to false: the container then does not start.",
-    ),
-  },
-);
+const secretEnvSource = v1("SecretEnvSource", "Environment variables from all keys of a Secret.", {
+  localObjectReference: inline(
+    1,
+    localObjectReference,
+    "Secret to read from, in the namespace of the pod.",
+  ),
+  optional: pointer(
+    2,
+    bool,
+    "Whether the Secret may be missing. Defaults to false: the container does not start " +
+      "without it.",
+  ),
+});
 
 export const envFromSource = v1(
   "EnvFromSource",
   "Source of a set of environment variables. Exactly one of configMapRef and secretRef " +
     "must be set.",
   {
-    prefix: value(1, string, "Text to prepend to each key. Must not contain `=`."),
+    prefix: value(
+      1,
+      string,
+      "Prefix of the names of the variables. Printable ASCII characters except `=`.",
+    ),
     configMapRef: pointer(
       2,
       configMapEnvSource,
-      "ConfigMap to read. Mutually exclusive with secretRef.",
+      "ConfigMap to read from. Mutually exclusive with secretRef.",
     ),
-    secretRef: pointer(3, secretEnvSource, "Secret to read. Mutually exclusive with configMapRef."),
+    secretRef: pointer(
+      3,
+      secretEnvSource,
+      "Secret to read from. Mutually exclusive with configMapRef.",
+    ),
   },
 );
 
 const configMapKeySelector = v1(
   "ConfigMapKeySelector",
-  "Selects an entry of a ConfigMap.",
+  "Selects a key of a ConfigMap.",
   {
     localObjectReference: inline(
       1,
       localObjectReference,
-      "ConfigMap to read, in the namespace of the pod.",
+      "ConfigMap to read from, in the namespace of the pod.",
     ),
-    key: required(2, string, "Key within data of the ConfigMap."),
+    key: required(2, string, "Key to select from data of the ConfigMap."),
     optional: pointer(
       3,
       bool,
@@ -75,14 +81,14 @@ const configMapKeySelector = v1(
 
 const secretKeySelector = v1(
   "SecretKeySelector",
-  "Selects an entry of a Secret.",
+  "Selects a key of a Secret.",
   {
     localObjectReference: inline(
       1,
       localObjectReference,
-      "Secret to read, in the namespace of the pod.",
+      "Secret to read from, in the namespace of the pod.",
     ),
-    key: required(2, string, "Key within data of the Secret. Required."),
+    key: required(2, string, "Key to select from data of the Secret. Required."),
     optional: pointer(3, bool, "Whether the Secret or the key may be missing. Defaults to false."),
   },
   { atomic: true },
@@ -90,20 +96,21 @@ const secretKeySelector = v1(
 
 const fileKeySelector = v1(
   "FileKeySelector",
-  "Selects an entry of an environment file in a volume.",
+  "Selects a key of an environment file in a volume of the pod.",
   {
     volumeName: required(
       1,
       string,
-      "Name of the volume that contains the file. An init container usually writes it.",
+      "Name of the volume that contains the file, usually an emptyDir that an init container " +
+        "writes to.",
     ),
     path: required(2, string, "Path of the file within the volume. Relative and without `..`."),
-    key: required(3, string, "Name of the variable in the file, at most 128 characters."),
+    key: required(3, string, "Key to select from the file, at most 128 characters."),
     optional: pointer(
       4,
       bool,
-      "Whether the file or the key may be missing. Defaults to false: the container then " +
-        "does not start.",
+      "Whether the file or the key may be missing; the variable is then not set. Defaults to " +
+        "false: the container does not start without it.",
       { default: false, openApi: { default: true } },
     ),
   },
@@ -127,17 +134,17 @@ const envVarSource = v1(
     configMapKeyRef: pointer(
       3,
       configMapKeySelector,
-      "Entry of a ConfigMap. Later changes do not affect running containers.",
+      "Key of a ConfigMap. Later changes do not affect running containers.",
     ),
     secretKeyRef: pointer(
       4,
       secretKeySelector,
-      "Entry of a Secret. Later changes do not affect running containers.",
+      "Key of a Secret. Later changes do not affect running containers.",
     ),
     fileKeyRef: pointer(
       5,
       fileKeySelector,
-      "Entry of an environment file. Alpha: requires the feature gate EnvFiles.",
+      "Key of an environment file. Alpha: requires the feature gate EnvFiles.",
       {
         gate: "EnvFiles",
       },
@@ -146,12 +153,13 @@ const envVarSource = v1(
 );
 
 export const envVar = v1("EnvVar", "Environment variable of a container.", {
-  name: required(1, string, "Name of the variable: any printable ASCII characters except `=`."),
+  name: required(1, string, "Name of the variable. Printable ASCII characters except `=`."),
   value: value(
     2,
     string,
-    "Value of the variable. `$(VAR_NAME)` is expanded from variables defined before, `$$` " +
-      'escapes a dollar sign. Defaults to "". Excludes valueFrom.',
+    "Value of the variable. `$(VAR_NAME)` is expanded from the variables defined before and " +
+      'those of Services; `$$` escapes a dollar sign. Defaults to "". Mutually exclusive with ' +
+      "valueFrom.",
   ),
   valueFrom: pointer(3, envVarSource, "Source of the value. Mutually exclusive with value."),
 });

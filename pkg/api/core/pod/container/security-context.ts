@@ -5,15 +5,20 @@ const v1 = structs("api/core/v1");
 
 export const capabilities = v1(
   "Capabilities",
-  "Linux capabilities added to or removed from the runtime's default set.",
+  "POSIX capabilities to add to or drop from those granted by the container runtime.",
   {
-    add: value(1, list(named("v1.Capability")), "Capabilities to add, without the prefix CAP_.", {
-      listType: "atomic",
-    }),
+    add: value(
+      1,
+      list(named("v1.Capability")),
+      "Capabilities to add, without the prefix CAP_. ALL adds all of them.",
+      {
+        listType: "atomic",
+      },
+    ),
     drop: value(
       2,
       list(named("v1.Capability")),
-      "Capabilities to remove. ALL removes all of them.",
+      "Capabilities to drop, without the prefix CAP_. ALL drops all of them.",
       {
         listType: "atomic",
       },
@@ -21,35 +26,35 @@ export const capabilities = v1(
   },
 );
 
-export const seLinuxOptions = v1("SELinuxOptions", "SELinux label of a process.", {
-  user: value(1, string, "SELinux user of the label."),
-  role: value(2, string, "SELinux role of the label."),
-  type: value(3, string, "SELinux type of the label."),
-  level: value(4, string, "SELinux level of the label."),
+export const seLinuxOptions = v1("SELinuxOptions", "SELinux context of a process.", {
+  user: value(1, string, "SELinux user of the context."),
+  role: value(2, string, "SELinux role of the context."),
+  type: value(3, string, "SELinux type of the context."),
+  level: value(4, string, "SELinux level of the context."),
 });
 
 export const windowsSecurityContextOptions = v1(
   "WindowsSecurityContextOptions",
-  "Security settings for Windows containers. Must be absent when spec.os.name is linux.",
+  "Windows-specific security settings. Must be unset if spec.os.name is linux.",
   {
-    gmsaCredentialSpecName: pointer(1, string, "Name of the GMSA credential specification to use."),
+    gmsaCredentialSpecName: pointer(1, string, "Name of the GMSA credential spec."),
     gmsaCredentialSpec: pointer(
       2,
       string,
-      "Contents of the GMSA credential specification, normally filled in by a webhook. At " +
-        "most 64 KiB.",
+      "Contents of the GMSA credential spec, normally inlined by the GMSA admission webhook. " +
+        "At most 64 KiB.",
     ),
     runAsUserName: pointer(
       3,
       string,
-      "Windows user that runs the entry point, for example `domain\\user`. Defaults to the " +
-        "user of the image.",
+      "Windows user name to run the entry point as, for example `domain\\user`. Defaults to " +
+        "the user specified in the image.",
     ),
     hostProcess: pointer(
       4,
       bool,
-      "Whether to run as a host process. All containers of the pod must agree, and " +
-        "hostNetwork must be true. Defaults to false.",
+      "Whether to run as a HostProcess container. All containers of a pod must agree, and " +
+        "hostNetwork must then be true. Defaults to false.",
     ),
   },
 );
@@ -60,18 +65,18 @@ const profileUnion = [
 
 export const seccompProfile = v1(
   "SeccompProfile",
-  "Seccomp profile that filters system calls.",
+  "Seccomp profile of a pod or container.",
   {
     type: required(
       1,
       named("v1.SeccompProfileType", "Unconfined", "RuntimeDefault", "Localhost"),
-      "One of Unconfined (no filter), RuntimeDefault (profile of the runtime), Localhost " +
-        "(file on the node).",
+      "Kind of profile: one of Unconfined (no profile), RuntimeDefault (default profile of the " +
+        "container runtime), Localhost (file on the node).",
     ),
     localhostProfile: pointer(
       2,
       string,
-      "Path of the profile, relative to the kubelet's seccomp directory. Required for " +
+      "Path of the profile file, relative to the kubelet's seccomp directory. Required for " +
         "Localhost, and not allowed otherwise.",
     ),
   },
@@ -80,13 +85,13 @@ export const seccompProfile = v1(
 
 export const appArmorProfile = v1(
   "AppArmorProfile",
-  "AppArmor profile that confines processes.",
+  "AppArmor profile of a pod or container.",
   {
     type: required(
       1,
       named("v1.AppArmorProfileType", "Unconfined", "RuntimeDefault", "Localhost"),
-      "One of Unconfined (no profile), RuntimeDefault (profile of the runtime), Localhost " +
-        "(profile loaded on the node).",
+      "Kind of profile: one of Unconfined (no AppArmor), RuntimeDefault (default profile of " +
+        "the container runtime), Localhost (profile loaded on the node).",
     ),
     localhostProfile: pointer(
       2,
@@ -100,41 +105,47 @@ export const appArmorProfile = v1(
 
 export const securityContext = v1(
   "SecurityContext",
-  "Security settings of one container. Fields that are also in PodSecurityContext take " +
+  "Security options of a container. A field that is also in PodSecurityContext takes " +
     "precedence over it.",
   {
     capabilities: pointer(
       1,
       capabilities,
-      "Linux capabilities to add or drop. Defaults to the runtime's set. Linux only.",
+      "POSIX capabilities to add or drop. Defaults to the set granted by the container " +
+        "runtime. Linux only.",
     ),
     privileged: pointer(
       2,
       bool,
-      "Whether the container runs with the privileges of root on the node. Defaults to " +
-        "false. Linux only.",
+      "Whether the container runs in privileged mode, which is essentially root on the host. " +
+        "Defaults to false. Linux only.",
     ),
     seLinuxOptions: pointer(
       3,
       seLinuxOptions,
-      "SELinux label of the container. By default the runtime allocates a random one. Linux only.",
+      "SELinux context of the container. If absent, the container runtime allocates a random " +
+        "one. Linux only.",
     ),
-    windowsOptions: pointer(10, windowsSecurityContextOptions, "Settings for Windows containers."),
+    windowsOptions: pointer(
+      10,
+      windowsSecurityContextOptions,
+      "Windows-specific settings. Windows only.",
+    ),
     runAsUser: pointer(
       4,
       int64,
-      "User ID of the entry point. Defaults to the user of the image. Linux only.",
+      "UID to run the entry point as. Defaults to the user specified in the image. Linux only.",
     ),
     runAsGroup: pointer(
       8,
       int64,
-      "Primary group ID of the entry point. Defaults to that of the runtime. Linux only.",
+      "GID to run the entry point as. Defaults to that of the container runtime. Linux only.",
     ),
     runAsNonRoot: pointer(
       5,
       bool,
-      "Whether the kubelet refuses to start the container as user 0. Only checked at the " +
-        "start, against the image if runAsUser is absent. Defaults to false.",
+      "Whether the container must run as a non-root user. The kubelet then refuses to start it " +
+        "as UID 0. Defaults to false.",
     ),
     readOnlyRootFilesystem: pointer(
       6,
@@ -144,84 +155,93 @@ export const securityContext = v1(
     allowPrivilegeEscalation: pointer(
       7,
       bool,
-      "Whether a process may gain more privileges than its parent (no_new_privs is then " +
-        "unset). Always true for privileged containers and with CAP_SYS_ADMIN. Linux only.",
+      "Whether processes can gain privileges that their parent lacks; false sets no_new_privs. " +
+        "Always true for privileged containers and with CAP_SYS_ADMIN. Linux only.",
     ),
     procMount: pointer(
       9,
       named("v1.ProcMountType", "Default", "Unmasked"),
-      "How /proc is mounted: one of Default (some paths masked and read-only), Unmasked " +
-        "(needs hostUsers false). Behaves as Default when absent. Linux only. Beta: feature " +
-        "gate ProcMountType.",
+      "Type of proc mount: one of Default (the runtime masks some paths and makes others " +
+        "read-only), Unmasked (requires hostUsers false). Behaves as Default when absent. " +
+        "Linux only. Beta: feature gate ProcMountType.",
     ),
     seccompProfile: pointer(11, seccompProfile, "Seccomp profile of the container. Linux only."),
     appArmorProfile: pointer(12, appArmorProfile, "AppArmor profile of the container. Linux only."),
   },
 );
 
-export const sysctl = v1("Sysctl", "Kernel parameter in the namespaces of a pod.", {
-  name: required(1, string, "Name of the parameter, with `.` or `/` as separator."),
-  value: required(2, string, "Value of the parameter as text."),
+export const sysctl = v1("Sysctl", "Namespaced kernel parameter (sysctl) of a pod.", {
+  name: required(1, string, "Name of the sysctl, with `.` or `/` as separator."),
+  value: required(2, string, "Value of the sysctl, as a string."),
 });
 
 export const podSecurityContext = v1(
   "PodSecurityContext",
-  "Security settings of a pod and defaults for its containers. The same field in the " +
-    "SecurityContext of a container takes precedence.",
+  "Pod-level security attributes and defaults for the containers of the pod. The same field in " +
+    "the SecurityContext of a container takes precedence.",
   {
     seLinuxOptions: pointer(
       1,
       seLinuxOptions,
-      "SELinux label of all containers. By default the runtime allocates a random one for " +
-        "each. Linux only.",
+      "SELinux context of all containers. If absent, the container runtime allocates a random " +
+        "one for each container. Linux only.",
     ),
-    windowsOptions: pointer(8, windowsSecurityContextOptions, "Settings for Windows containers."),
+    windowsOptions: pointer(
+      8,
+      windowsSecurityContextOptions,
+      "Windows-specific settings. Windows only.",
+    ),
     runAsUser: pointer(
       2,
       int64,
-      "User ID of the entry points. Defaults to the user of the image. Linux only.",
+      "UID to run the entry points of all containers as. Defaults to the user specified in the " +
+        "image. Linux only.",
     ),
     runAsGroup: pointer(
       6,
       int64,
-      "Primary group ID of the entry points. Defaults to that of the runtime. Linux only.",
+      "GID to run the entry points of all containers as. Defaults to that of the container " +
+        "runtime. Linux only.",
     ),
     runAsNonRoot: pointer(
       3,
       bool,
-      "Whether the kubelet refuses to start containers as user 0. Defaults to false.",
+      "Whether all containers must run as a non-root user: the kubelet then refuses to start " +
+        "them as UID 0. Defaults to false.",
     ),
     supplementalGroups: value(
       4,
       list(int64),
-      "Supplementary group IDs of the first process in each container, besides the primary " +
+      "Supplementary groups of the first process of each container, in addition to its primary " +
         "group and fsGroup. Linux only.",
       { listType: "atomic" },
     ),
     supplementalGroupsPolicy: pointer(
       12,
       named("v1.SupplementalGroupsPolicy", "Merge", "Strict"),
-      "Whether groups from the image's /etc/group are added: one of Merge, Strict. Behaves " +
-        "as Merge when absent. Linux only. Beta: feature gate SupplementalGroupsPolicy.",
+      "How the supplementary groups are calculated: one of Merge (includes those of the " +
+        "image's /etc/group), Strict (only those of the pod). Behaves as Merge when absent. " +
+        "Linux only. Beta: feature gate SupplementalGroupsPolicy.",
     ),
     fsGroup: pointer(
       5,
       int64,
-      "Group ID that owns volumes which support ownership management, and supplementary " +
-        "group of every container. New files get it as well. Linux only.",
+      "Supplementary group of all containers, which also owns the volumes that support " +
+        "ownership management and the new files in them. Linux only.",
     ),
     sysctls: value(
       7,
       list(sysctl),
-      "Kernel parameters to set. The pod fails to start if the node does not allow one. Linux only.",
+      "Namespaced sysctls of the pod. The pod can fail to start if the node does not support " +
+        "or allow one. Linux only.",
       { listType: "atomic" },
     ),
     fsGroupChangePolicy: pointer(
       9,
       named("v1.PodFSGroupChangePolicy", "OnRootMismatch", "Always"),
-      "When to change ownership and permissions of a volume to fsGroup: one of " +
-        "OnRootMismatch (only if its root differs), Always. Behaves as Always when absent. " +
-        "Linux only.",
+      "When to apply fsGroup to the ownership and permissions of a volume: one of " +
+        "OnRootMismatch (only if those of its root do not match), Always. Behaves as Always " +
+        "when absent. Linux only.",
     ),
     seccompProfile: pointer(10, seccompProfile, "Seccomp profile of all containers. Linux only."),
     appArmorProfile: pointer(
@@ -232,9 +252,10 @@ export const podSecurityContext = v1(
     seLinuxChangePolicy: pointer(
       13,
       named("v1.PodSELinuxChangePolicy", "Recursive", "MountOption"),
-      "How volumes get the SELinux label: one of Recursive (relabel each file), MountOption " +
-        "(mount with the label, if the driver supports it). Linux only. Beta: feature gate " +
-        "SELinuxChangePolicy.",
+      "How the SELinux context is applied to volumes: one of Recursive (relabel all files), " +
+        "MountOption (mount with the context, where possible; requires the feature gate " +
+        "SELinuxMount). When absent, volumes with ReadWriteOncePod are mounted with it, and " +
+        "others relabeled. Linux only. Beta: feature gate SELinuxChangePolicy.",
       { openApi: { enum: false } },
     ),
   },

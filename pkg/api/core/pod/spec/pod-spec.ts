@@ -30,42 +30,43 @@ import { volume } from "../../volume/volumes.ts";
 
 const v1 = structs("api/core/v1");
 
-const hostAlias = v1("HostAlias", "Entry of the hosts file of a pod.", {
-  ip: required(1, string, "IP address that the names resolve to."),
-  hostnames: value(2, list(string), "Host names of the IP address.", { listType: "atomic" }),
+const hostAlias = v1("HostAlias", "Entry in the hosts file of a pod.", {
+  ip: required(1, string, "IP address of the entry."),
+  hostnames: value(2, list(string), "Host names for the IP address.", { listType: "atomic" }),
 });
 
-const podDNSConfigOption = v1("PodDNSConfigOption", "Option of the DNS resolver of a pod.", {
+const podDNSConfigOption = v1("PodDNSConfigOption", "DNS resolver option of a pod.", {
   name: value(1, string, "Name of the option, for example `ndots`. Required."),
-  value: pointer(2, string, "Value of the option. Absent for options without a value."),
+  value: pointer(2, string, "Value of the option. Absent for options that take none."),
 });
 
 const podDNSConfig = v1(
   "PodDNSConfig",
-  "DNS settings of a pod, merged with those that dnsPolicy generates.",
+  "DNS parameters of a pod, merged with those that dnsPolicy generates.",
   {
     nameservers: value(
       1,
       list(string),
-      "IP addresses of name servers, at most 3 after merging. Required with dnsPolicy None.",
+      "IP addresses of DNS name servers, appended to those of dnsPolicy. At most 3. Required " +
+        "with dnsPolicy None.",
       { listType: "atomic" },
     ),
     searches: value(
       2,
       list(string),
-      "Search domains for unqualified names, at most 32 after merging.",
+      "DNS search domains, appended to those of dnsPolicy. At most 32.",
       { listType: "atomic" },
     ),
     options: value(
       3,
       list(podDNSConfigOption),
-      "Resolver options. They take precedence over generated options of the same name.",
+      "DNS resolver options. They override options of the same name from dnsPolicy.",
       { listType: "atomic" },
     ),
   },
 );
 
-const podOS = v1("PodOS", "Operating system of a pod.", {
+const podOS = v1("PodOS", "Operating system of the containers of a pod.", {
   name: required(1, named("v1.OSName"), "Name of the operating system: linux or windows."),
 });
 
@@ -84,15 +85,15 @@ export const podSpec = v1("PodSpec", "Desired state of a pod.", {
   initContainers: value(
     20,
     list(container),
-    "Containers that run one after another to completion before the application containers " +
-      "start. One with restartPolicy Always keeps running as a sidecar. Immutable in " +
-      "existing pods, except for images.",
+    "Containers that run to completion, one after another, before the application containers " +
+      "start. One with restartPolicy Always keeps running as a sidecar. Immutable in existing " +
+      "pods, except for images.",
     { listType: "map", listMapKeys: ["name"], patchStrategy: ["merge"], patchMergeKey: "name" },
   ),
   containers: required(
     2,
     list(container),
-    "Application containers of the pod; at least one. None can be added or removed later.",
+    "Application containers of the pod, at least one. Containers cannot be added or removed later.",
     {
       listType: "map",
       listMapKeys: ["name"],
@@ -103,82 +104,83 @@ export const podSpec = v1("PodSpec", "Desired state of a pod.", {
   ephemeralContainers: value(
     34,
     list(ephemeralContainer),
-    "Temporary containers for debugging. Added through the subresource " +
-      "`ephemeralcontainers` only, and never removed.",
+    "Temporary containers for debugging. They can only be added through the subresource " +
+      "`ephemeralcontainers`, and never removed.",
     { listType: "map", listMapKeys: ["name"], patchStrategy: ["merge"], patchMergeKey: "name" },
   ),
   restartPolicy: value(
     3,
     named("v1.RestartPolicy", "Always", "OnFailure", "Never"),
-    "When to restart the containers of the pod: one of Always, OnFailure, Never. Workload " +
+    "Restart policy for all containers of the pod: one of Always, OnFailure, Never. Workload " +
       "controllers restrict the choice. Defaults to Always. Immutable in existing pods.",
   ),
   terminationGracePeriodSeconds: pointer(
     4,
     int64,
-    "Seconds between the request to terminate and the forced kill of processes. preStop " +
-      "handlers count. 0 kills immediately. Defaults to 30. Immutable in existing pods.",
+    "Seconds that the pod has to terminate gracefully, including preStop hooks, before its " +
+      "processes are killed. 0 kills them immediately. Defaults to 30. Immutable in existing " +
+      "pods.",
   ),
   activeDeadlineSeconds: pointer(
     5,
     int64,
-    "Seconds since startTime after which the kubelet fails the pod. Must be positive. May " +
-      "only be set or reduced later.",
+    "Seconds after startTime at which the pod is terminated and marked as failed. Must be " +
+      "positive. Can only be set or reduced in existing pods.",
   ),
   dnsPolicy: value(
     6,
     named("v1.DNSPolicy", "ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"),
-    "DNS resolution of the pod. One of ClusterFirst (cluster DNS, then that of the node), " +
-      "ClusterFirstWithHostNet (the same with hostNetwork), Default (that of the node), None " +
-      "(only dnsConfig). Defaults to ClusterFirst. Immutable in existing pods.",
+    "DNS policy of the pod. One of ClusterFirst (cluster DNS, which forwards other names " +
+      "upstream), ClusterFirstWithHostNet (the same for pods with hostNetwork), Default (DNS " +
+      "settings of the node), None (only dnsConfig). Defaults to ClusterFirst. Immutable in " +
+      "existing pods.",
   ),
   nodeSelector: value(
     7,
     map(string),
-    "Labels that a node must have to run the pod. Immutable in existing pods, but may be " +
-      "extended while scheduling gates exist.",
+    "Labels that a node must have for the pod to be scheduled on it. Immutable in existing " +
+      "pods, but can be extended while schedulingGates is not empty.",
     { mapType: "atomic" },
   ),
   serviceAccountName: value(
     8,
     string,
-    "Service account that the pod runs as. Defaults to `default` through admission. " +
+    "Name of the ServiceAccount to run the pod as. Admission sets `default` if it is empty. " +
       "Immutable in existing pods.",
   ),
   serviceAccount: value(
     9,
     string,
-    "Deprecated: use serviceAccountName, with which it is kept equal.",
+    "Deprecated alias of serviceAccountName, which is kept equal to it.",
   ),
   automountServiceAccountToken: pointer(
     21,
     bool,
-    "Whether a service account token is mounted into the containers. Defaults to the " +
-      "setting of the service account. Immutable in existing pods.",
+    "Whether a service account token is mounted automatically. Defaults to the setting of the " +
+      "ServiceAccount. Immutable in existing pods.",
   ),
   nodeName: value(
     10,
     string,
-    "Node that the pod runs on, normally set by the scheduler. Setting it directly " +
-      "bypasses scheduling. Immutable in existing pods once set.",
+    "Name of the node to which the pod is scheduled, normally set by the scheduler. Setting it " +
+      "on creation bypasses the scheduler. Immutable in existing pods once set.",
   ),
   hostNetwork: value(
     11,
     bool,
-    "Whether the pod uses the network namespace of the node. Ports must then be free on " +
-      "the node. Defaults to false. Immutable in existing pods.",
+    "Whether the pod uses the host's network namespace. hostPort of its container ports then " +
+      "defaults to containerPort. Defaults to false. Immutable in existing pods.",
   ),
   hostPID: value(
     12,
     bool,
-    "Whether the pod uses the process namespace of the node. Mutually exclusive with " +
+    "Whether the pod uses the host's PID namespace. Mutually exclusive with " +
       "shareProcessNamespace. Defaults to false. Immutable in existing pods.",
   ),
   hostIPC: value(
     13,
     bool,
-    "Whether the pod uses the IPC namespace of the node. Defaults to false. Immutable in " +
-      "existing pods.",
+    "Whether the pod uses the host's IPC namespace. Defaults to false. Immutable in existing pods.",
   ),
   shareProcessNamespace: pointer(
     27,
@@ -189,14 +191,14 @@ export const podSpec = v1("PodSpec", "Desired state of a pod.", {
   securityContext: pointer(
     14,
     podSecurityContext,
-    "Security settings for all containers of the pod. Settings of a container take " +
-      "precedence. Immutable in existing pods.",
+    "Pod-level security attributes and defaults for the containers. Settings of a container " +
+      "take precedence. Immutable in existing pods.",
   ),
   imagePullSecrets: value(
     15,
     list(localObjectReference),
-    "Secrets with registry credentials for pulling the images. Defaults to those of the " +
-      "service account. Immutable in existing pods.",
+    "Secrets in the same namespace with credentials for pulling the images. Defaults to those " +
+      "of the ServiceAccount. Immutable in existing pods.",
     {
       listType: "map",
       listMapKeys: ["name"],
@@ -207,15 +209,15 @@ export const podSpec = v1("PodSpec", "Desired state of a pod.", {
   hostname: value(
     16,
     string,
-    "Host name of the pod, a DNS label. Defaults to the name of the pod. Immutable in " +
-      "existing pods.",
+    "Host name of the pod, a DNS label. Defaults to the name of the pod. Immutable in existing " +
+      "pods.",
   ),
   subdomain: value(
     17,
     string,
-    "Subdomain of the pod: its fully qualified name becomes " +
-      "<hostname>.<subdomain>.<namespace>.svc.<cluster domain>. Needs a headless Service of " +
-      "that name. Immutable in existing pods.",
+    "Subdomain of the pod. With it, the fully qualified domain name is " +
+      "<hostname>.<subdomain>.<namespace>.svc.<cluster domain>. DNS needs a headless Service " +
+      "of that name. Immutable in existing pods.",
   ),
   affinity: pointer(
     18,
@@ -226,13 +228,14 @@ export const podSpec = v1("PodSpec", "Desired state of a pod.", {
   schedulerName: value(
     19,
     string,
-    "Scheduler that dispatches the pod. Defaults to `default-scheduler`. Immutable in " +
-      "existing pods.",
+    "Name of the scheduler that dispatches the pod. Defaults to `default-scheduler`. Immutable " +
+      "in existing pods.",
   ),
   tolerations: value(
     22,
     list(toleration),
-    "Taints that the pod tolerates. Entries can be added later, but not removed.",
+    "Tolerations of the pod for taints of nodes. Tolerations can be added to existing pods, " +
+      "but not removed.",
     {
       listType: "atomic",
     },
@@ -240,7 +243,7 @@ export const podSpec = v1("PodSpec", "Desired state of a pod.", {
   hostAliases: value(
     23,
     list(hostAlias),
-    "Entries for the hosts file of the pod. Immutable in existing pods.",
+    "Additional entries in the hosts file of the pod. Immutable in existing pods.",
     {
       listType: "map",
       listMapKeys: ["ip"],
@@ -251,24 +254,26 @@ export const podSpec = v1("PodSpec", "Desired state of a pod.", {
   priorityClassName: value(
     24,
     string,
-    "PriorityClass of the pod. Admission derives priority and preemptionPolicy from it. " +
-      "Defaults to the global default class. Immutable in existing pods.",
+    "Name of the PriorityClass of the pod, from which admission sets priority and " +
+      "preemptionPolicy. Defaults to the PriorityClass with globalDefault, if there is one. " +
+      "Immutable in existing pods.",
   ),
   priority: pointer(
     25,
     int32,
-    "Priority of the pod; higher values are scheduled first and may preempt lower ones. " +
+    "Priority of the pod: pods with higher values are scheduled first and can preempt others. " +
       "Set by admission from priorityClassName. Immutable in existing pods.",
   ),
   dnsConfig: pointer(
     26,
     podDNSConfig,
-    "DNS settings that complement dnsPolicy. Immutable in existing pods.",
+    "DNS parameters, merged with those generated from dnsPolicy. Immutable in existing pods.",
   ),
   readinessGates: value(
     28,
     list(podReadinessGate),
-    "Additional conditions that must be True for the pod to be ready. Immutable in existing pods.",
+    "Conditions that must be True, besides ContainersReady, for the pod to be ready. Immutable " +
+      "in existing pods.",
     {
       listType: "atomic",
     },
@@ -276,33 +281,32 @@ export const podSpec = v1("PodSpec", "Desired state of a pod.", {
   runtimeClassName: pointer(
     29,
     string,
-    "RuntimeClass of the pod. If it does not exist, the pod does not run. Defaults to the " +
-      "default handler. Immutable in existing pods.",
+    "Name of the RuntimeClass to run the pod with. The pod does not run if there is no such " +
+      "RuntimeClass. Defaults to the default runtime handler. Immutable in existing pods.",
   ),
   enableServiceLinks: pointer(
     30,
     bool,
-    "Whether Services of the namespace are injected as environment variables. Defaults to " +
+    "Whether environment variables are set for the Services of the namespace. Defaults to " +
       "true. Immutable in existing pods.",
   ),
   preemptionPolicy: pointer(
     31,
     named("v1.PreemptionPolicy", "PreemptLowerPriority", "Never"),
-    "Whether the pod may preempt pods of lower priority: one of PreemptLowerPriority, " +
-      "Never. Set by admission from the PriorityClass, otherwise PreemptLowerPriority. " +
-      "Immutable in existing pods.",
+    "Preemption policy of the pod: one of PreemptLowerPriority, Never. Set by admission from " +
+      "the PriorityClass. Defaults to PreemptLowerPriority. Immutable in existing pods.",
   ),
   overhead: value(
     32,
     resourceList,
-    "Resources that the sandbox consumes besides the containers. Set by admission from the " +
-      "RuntimeClass. Immutable in existing pods.",
+    "Resource overhead of running the pod sandbox, in addition to the containers. Set by " +
+      "admission from the RuntimeClass. Immutable in existing pods.",
   ),
   topologySpreadConstraints: value(
     33,
     list(topologySpreadConstraint),
-    "How pods are spread over topology domains such as zones. All constraints must hold. " +
-      "Immutable in existing pods.",
+    "Constraints on how pods are spread across topology domains such as zones, which are " +
+      "ANDed. Immutable in existing pods.",
     {
       listType: "map",
       listMapKeys: ["topologyKey", "whenUnsatisfiable"],
@@ -313,27 +317,27 @@ export const podSpec = v1("PodSpec", "Desired state of a pod.", {
   setHostnameAsFQDN: pointer(
     35,
     bool,
-    "Whether the host name is the fully qualified domain name instead of its first label. " +
-      "Defaults to false. Immutable in existing pods.",
+    "Whether the host name inside the pod is its fully qualified domain name instead of the " +
+      "short name. Defaults to false. Immutable in existing pods.",
   ),
   os: pointer(
     36,
     podOS,
-    "Operating system of the containers. Fields specific to the other operating system " +
-      "must then be absent. Immutable in existing pods.",
+    "Operating system of the containers. Fields that are specific to another operating system " +
+      "must then be unset. Immutable in existing pods.",
   ),
   hostUsers: pointer(
     37,
     bool,
-    "Whether the pod uses the user namespace of the node; false creates one for the pod. " +
-      "Defaults to true. Immutable in existing pods. Beta: feature gate " +
+    "Whether the pod uses the host's user namespace; false creates a new user namespace for " +
+      "the pod. Defaults to true. Immutable in existing pods. Beta: feature gate " +
       "UserNamespacesSupport.",
   ),
   schedulingGates: value(
     38,
     list(podSchedulingGate),
-    "Gates that keep the pod from being scheduled while the list is not empty. Can only be " +
-      "set on creation, and removed afterwards.",
+    "Scheduling gates: the pod is not scheduled until the list is empty. They can only be set " +
+      "on creation, and removed later.",
     {
       listType: "map",
       listMapKeys: ["name"],
@@ -344,8 +348,8 @@ export const podSpec = v1("PodSpec", "Desired state of a pod.", {
   resourceClaims: value(
     39,
     list(podResourceClaim),
-    "ResourceClaims that must be allocated and reserved before the pod starts. Containers " +
-      "refer to them by name. Immutable in existing pods.",
+    "ResourceClaims to be allocated and reserved before the pod can start. Containers use them " +
+      "by name. Immutable in existing pods.",
     {
       listType: "map",
       listMapKeys: ["name"],
@@ -356,15 +360,16 @@ export const podSpec = v1("PodSpec", "Desired state of a pod.", {
   resources: pointer(
     40,
     resourceRequirements,
-    "Requests and limits of the pod as a whole: cpu, memory and hugepages only. Containers " +
-      "share them. Beta: feature gate PodLevelResources.",
+    "Total CPU, memory and hugepages requested by and limited for all containers of the pod " +
+      "together. ResourceClaims are not supported. Immutable in existing pods. Beta: feature " +
+      "gate PodLevelResources.",
   ),
   hostnameOverride: pointer(
     41,
     string,
-    "Host name of the pod as a DNS subdomain of at most 64 characters, without entry in DNS. " +
-      "Mutually exclusive with hostNetwork and setHostnameAsFQDN. Alpha: requires the feature " +
-      "gate HostnameOverride.",
+    "Host name of the pod instead of the one from hostname and subdomain: a DNS subdomain of " +
+      "at most 64 characters, without a DNS record. Mutually exclusive with hostNetwork and " +
+      "setHostnameAsFQDN. Alpha: requires the feature gate HostnameOverride.",
     {
       gate: "HostnameOverride",
     },
@@ -373,14 +378,14 @@ export const podSpec = v1("PodSpec", "Desired state of a pod.", {
 
 export const podTemplateSpec = v1(
   "PodTemplateSpec",
-  "Template of the pods that a controller creates.",
+  "Template from which a controller creates pods.",
   {
     metadata: value(
       1,
       objectMeta,
-      "Metadata of each pod. Its labels must match the selector of the controller.",
+      "Metadata of the pods. The labels must match the selector of the controller.",
     ),
-    spec: value(2, podSpec, "Specification that each pod starts with."),
+    spec: value(2, podSpec, "Specification of the pods."),
   },
 );
 

@@ -6,7 +6,7 @@ const v1 = structs("api/core/v1");
 
 const nodeSelectorRequirement = v1(
   "NodeSelectorRequirement",
-  "Condition on a label or field of a node.",
+  "Requirement on a label or field of a node: key, operator and values.",
   {
     key: required(1, string, "Label key, or name of the field."),
     operator: required(
@@ -17,8 +17,8 @@ const nodeSelectorRequirement = v1(
     values: value(
       3,
       list(string),
-      "Values to compare with. Required for In and NotIn, empty for Exists and DoesNotExist, " +
-        "a single integer for Gt and Lt.",
+      "Values to compare with. Must be nonempty for In and NotIn, empty for Exists and " +
+        "DoesNotExist, and a single integer for Gt and Lt.",
       {
         listType: "atomic",
       },
@@ -28,15 +28,20 @@ const nodeSelectorRequirement = v1(
 
 export const nodeSelectorTerm = v1(
   "NodeSelectorTerm",
-  "Conditions on a node, all of which must hold. A term without conditions matches nothing.",
+  "Requirements on a node, which are ANDed. An empty term matches no nodes.",
   {
-    matchExpressions: value(1, list(nodeSelectorRequirement), "Conditions on labels of the node.", {
-      listType: "atomic",
-    }),
+    matchExpressions: value(
+      1,
+      list(nodeSelectorRequirement),
+      "Requirements on the labels of the node.",
+      {
+        listType: "atomic",
+      },
+    ),
     matchFields: value(
       2,
       list(nodeSelectorRequirement),
-      "Conditions on fields of the node: only metadata.name is supported.",
+      "Requirements on fields of the node. Only metadata.name is supported.",
       {
         listType: "atomic",
       },
@@ -47,12 +52,12 @@ export const nodeSelectorTerm = v1(
 
 export const nodeSelector = v1(
   "NodeSelector",
-  "Selects nodes by alternative terms.",
+  "Selects nodes: the terms are ORed.",
   {
     nodeSelectorTerms: required(
       1,
       list(nodeSelectorTerm),
-      "Terms, of which a node must match at least one.",
+      "Node selector terms. A node must match at least one of them.",
       { listType: "atomic" },
     ),
   },
@@ -61,60 +66,66 @@ export const nodeSelector = v1(
 
 const preferredSchedulingTerm = v1(
   "PreferredSchedulingTerm",
-  "Nodes that are preferred, with the weight of the preference.",
+  "Preferred nodes and the weight of the preference.",
   {
-    weight: required(1, int32, "Weight to add to the score of a matching node, 1 to 100."),
-    preference: required(2, nodeSelectorTerm, "Nodes that get the weight."),
+    weight: required(1, int32, "Weight of the term in the score of a node, 1 to 100."),
+    preference: required(
+      2,
+      nodeSelectorTerm,
+      "Node selector term that a node must match to get the weight.",
+    ),
   },
 );
 
-export const nodeAffinity = v1("NodeAffinity", "Node constraints and preferences of a pod.", {
+export const nodeAffinity = v1("NodeAffinity", "Node affinity rules of a pod.", {
   requiredDuringSchedulingIgnoredDuringExecution: pointer(
     1,
     nodeSelector,
-    "Nodes that may run the pod. Later changes of node labels do not evict it.",
+    "Nodes on which the pod can be scheduled. Ignored after scheduling: later changes of node " +
+      "labels do not evict the pod.",
   ),
   preferredDuringSchedulingIgnoredDuringExecution: value(
     2,
     list(preferredSchedulingTerm),
-    "Nodes to prefer. The scheduler adds up the weights of matching terms; it may still " +
-      "choose another node.",
+    "Preferred nodes: the scheduler adds the weights of all matching terms to the score of a " +
+      "node, but may choose another one.",
     { listType: "atomic" },
   ),
 });
 
 export const podAffinityTerm = v1(
   "PodAffinityTerm",
-  "Set of pods, and the topology domain in which to look for them.",
+  "Set of pods and the topology domain that affinity or anti-affinity refers to.",
   {
     labelSelector: pointer(
       1,
       labelSelector,
-      "Selects the pods by label. {} selects all; absent selects none.",
+      "Label query over the pods. {} selects all; absent selects none.",
     ),
     namespaces: value(
       2,
       list(string),
-      "Names of the namespaces of these pods, combined with namespaceSelector. When both are " +
-        "absent, the namespace of the pod.",
+      "Namespaces of the pods, in addition to those of namespaceSelector. If both are empty, " +
+        "the namespace of this pod.",
       { listType: "atomic" },
     ),
     topologyKey: required(
       3,
       string,
-      "Key of the node label whose value defines a topology domain, such as the host name or " +
-        "zone label. Required.",
+      "Key of the node label that defines the topology domains, for example that of the zone. " +
+        "Nodes with the same value are in the same domain. Required.",
     ),
     namespaceSelector: pointer(
       4,
       labelSelector,
-      "Selects the namespaces of these pods by label, combined with namespaces. {} selects all.",
+      "Label query over the namespaces of the pods, in addition to namespaces. {} selects all; " +
+        "absent selects none.",
     ),
     matchLabelKeys: value(
       5,
       list(string),
-      "Label keys whose values are taken from the incoming pod and added to labelSelector " +
-        "with operator In. Requires labelSelector.",
+      "Keys of labels of the incoming pod that are merged with their values into " +
+        "labelSelector, with operator In. Requires labelSelector.",
       {
         listType: "atomic",
       },
@@ -122,8 +133,8 @@ export const podAffinityTerm = v1(
     mismatchLabelKeys: value(
       6,
       list(string),
-      "Label keys whose values are taken from the incoming pod and added to labelSelector " +
-        "with operator NotIn. Requires labelSelector.",
+      "Keys of labels of the incoming pod that are merged with their values into " +
+        "labelSelector, with operator NotIn. Requires labelSelector.",
       {
         listType: "atomic",
       },
@@ -131,46 +142,48 @@ export const podAffinityTerm = v1(
   },
 );
 
-const weightedPodAffinityTerm = v1("WeightedPodAffinityTerm", "Preference with its weight.", {
-  weight: required(
-    1,
-    int32,
-    "Weight to add to the score of a node whose domain matches, 1 to 100.",
-  ),
-  podAffinityTerm: required(2, podAffinityTerm, "Pods that the preference refers to."),
-});
+const weightedPodAffinityTerm = v1(
+  "WeightedPodAffinityTerm",
+  "Preferred pod affinity term and its weight.",
+  {
+    weight: required(1, int32, "Weight of the affinity term in the score of a node, 1 to 100."),
+    podAffinityTerm: required(2, podAffinityTerm, "Pod affinity term that the weight belongs to."),
+  },
+);
 
-export const podAffinity = v1("PodAffinity", "Co-location constraints and preferences of a pod.", {
+export const podAffinity = v1("PodAffinity", "Pod affinity rules: co-location with other pods.", {
   requiredDuringSchedulingIgnoredDuringExecution: value(
     1,
     list(podAffinityTerm),
-    "Pods that must already run in the topology domain of the node; all terms must hold. " +
-      "Checked at scheduling only.",
+    "Required co-location: the node must be in a topology domain where pods that match are " +
+      "running, for every term. Checked on scheduling only.",
     { listType: "atomic" },
   ),
   preferredDuringSchedulingIgnoredDuringExecution: value(
     2,
     list(weightedPodAffinityTerm),
-    "Pods in whose topology domain the pod should preferably run, with weights.",
+    "Preferred co-location: the scheduler adds the weights of matching terms to the score of a " +
+      "node.",
     { listType: "atomic" },
   ),
 });
 
 export const podAntiAffinity = v1(
   "PodAntiAffinity",
-  "Separation constraints and preferences of a pod.",
+  "Pod anti-affinity rules: separation from other pods.",
   {
     requiredDuringSchedulingIgnoredDuringExecution: value(
       1,
       list(podAffinityTerm),
-      "Pods that must not run in the topology domain of the node; no term may match. Checked " +
-        "at scheduling only.",
+      "Required separation: the node must not be in a topology domain where pods that match " +
+        "any term are running. Checked on scheduling only.",
       { listType: "atomic" },
     ),
     preferredDuringSchedulingIgnoredDuringExecution: value(
       2,
       list(weightedPodAffinityTerm),
-      "Pods in whose topology domain the pod should preferably not run, with weights.",
+      "Preferred separation: the scheduler subtracts the weights of matching terms from the " +
+        "score of a node.",
       { listType: "atomic" },
     ),
   },
@@ -178,65 +191,77 @@ export const podAntiAffinity = v1(
 
 export const affinity = v1(
   "Affinity",
-  "Scheduling constraints of a pod: relations to nodes and to other pods.",
+  "Scheduling constraints of a pod, by labels of nodes and of other pods.",
   {
-    nodeAffinity: pointer(1, nodeAffinity, "Constraints on labels of the node."),
-    podAffinity: pointer(2, podAffinity, "Pods to be placed near to."),
-    podAntiAffinity: pointer(3, podAntiAffinity, "Pods to be placed apart from."),
+    nodeAffinity: pointer(
+      1,
+      nodeAffinity,
+      "Node affinity: nodes on which the pod may or should run.",
+    ),
+    podAffinity: pointer(
+      2,
+      podAffinity,
+      "Pod affinity: pods near which the pod must or should run, for example in the same zone.",
+    ),
+    podAntiAffinity: pointer(
+      3,
+      podAntiAffinity,
+      "Pod anti-affinity: pods near which the pod must not or should not run.",
+    ),
   },
 );
 
 export const topologySpreadConstraint = v1(
   "TopologySpreadConstraint",
-  "Limits how unevenly matching pods may be spread over topology domains.",
+  "Limits how unevenly matching pods are spread across topology domains.",
   {
     maxSkew: required(
       1,
       int32,
-      "Largest difference allowed between the matching pods in a domain and the minimum over " +
-        "all domains. With ScheduleAnyway, domains that reduce it are preferred. At least 1. " +
-        "Required.",
+      "Maximum difference between the matching pods in a domain and the minimum over all " +
+        "eligible domains. With ScheduleAnyway, domains that reduce the skew are preferred. At " +
+        "least 1. Required.",
     ),
     topologyKey: required(
       2,
       string,
-      "Key of the node label whose value defines a topology domain. Nodes without it do not " +
+      "Key of the node label that defines the topology domains. Nodes without the label do not " +
         "count. Required.",
     ),
     whenUnsatisfiable: required(
       3,
       named("v1.UnsatisfiableConstraintAction", "DoNotSchedule", "ScheduleAnyway"),
-      "What to do when the constraint cannot be met: one of DoNotSchedule, ScheduleAnyway " +
-        "(prefer nodes that reduce the skew). Required.",
+      "What to do with a pod that does not satisfy the constraint: one of DoNotSchedule, " +
+        "ScheduleAnyway (prefer nodes that reduce the skew). Required.",
     ),
     labelSelector: pointer(
       4,
       labelSelector,
-      "Selects the pods to count, in the namespace of the pod.",
+      "Label query over the pods to count, in the namespace of this pod.",
     ),
     minDomains: pointer(
       5,
       int32,
-      "Smallest number of eligible domains. With fewer, the minimum counts as 0. Requires " +
-        "whenUnsatisfiable DoNotSchedule. Behaves as 1 when absent.",
+      "Minimum number of eligible domains. With fewer domains, the global minimum is taken as " +
+        "0. Requires whenUnsatisfiable DoNotSchedule. Behaves as 1 when absent.",
     ),
     nodeAffinityPolicy: pointer(
       6,
       named("v1.NodeInclusionPolicy", "Ignore", "Honor"),
-      "Whether only nodes that match nodeAffinity and nodeSelector of the pod count: one of " +
-        "Honor, Ignore. Behaves as Honor when absent.",
+      "Treatment of the pod's nodeAffinity and nodeSelector: one of Honor (only matching nodes " +
+        "count), Ignore (all nodes count). Behaves as Honor when absent.",
     ),
     nodeTaintsPolicy: pointer(
       7,
       named("v1.NodeInclusionPolicy", "Ignore", "Honor"),
-      "Whether only nodes whose taints the pod tolerates count: one of Honor, Ignore. " +
-        "Behaves as Ignore when absent.",
+      "Treatment of node taints: one of Honor (only nodes without taints, or with tolerated " +
+        "ones, count), Ignore (all nodes count). Behaves as Ignore when absent.",
     ),
     matchLabelKeys: value(
       8,
       list(string),
-      "Label keys whose values are taken from the incoming pod to select the pods to count, " +
-        "in addition to labelSelector. Useful with pod-template-hash. Beta: feature gate " +
+      "Keys of labels of the incoming pod that are merged with their values into " +
+        "labelSelector, for example pod-template-hash. Beta: feature gate " +
         "MatchLabelKeysInPodTopologySpread.",
       {
         listType: "atomic",
@@ -247,41 +272,50 @@ export const topologySpreadConstraint = v1(
 
 export const podReadinessGate = v1(
   "PodReadinessGate",
-  "Additional condition for the readiness of a pod.",
+  "Reference to a pod condition that must be True for the pod to be ready.",
   {
     conditionType: required(
       1,
       named("v1.PodConditionType"),
-      "Type of a pod condition that must be True.",
+      "Type of a condition in the status of the pod.",
     ),
   },
 );
 
 export const podSchedulingGate = v1(
   "PodSchedulingGate",
-  "Gate that keeps a pod from being scheduled.",
+  "Scheduling gate: blocks the scheduling of a pod until it is removed.",
   {
-    name: required(1, string, "Name of the gate, a qualified name that is unique within the pod."),
+    name: required(
+      1,
+      string,
+      "Name of the scheduling gate, a qualified name that is unique within the pod.",
+    ),
   },
 );
 
 export const podResourceClaim = v1(
   "PodResourceClaim",
-  "ResourceClaim that a pod needs. Exactly one of resourceClaimName and " +
-    "resourceClaimTemplateName must be set.",
+  "ResourceClaim that a pod uses, either an existing one or one created from a template. " +
+    "Exactly one of the two names must be set.",
   {
-    name: required(1, string, "Name by which containers refer to the claim, a DNS label."),
+    name: required(
+      1,
+      string,
+      "Name of the entry, a DNS label that is unique within the pod. Containers refer to it in " +
+        "resources.claims.",
+    ),
     resourceClaimName: pointer(
       3,
       string,
-      "Existing ResourceClaim in the namespace of the pod. Mutually exclusive with " +
+      "Name of a ResourceClaim in the namespace of the pod. Mutually exclusive with " +
         "resourceClaimTemplateName.",
     ),
     resourceClaimTemplateName: pointer(
       4,
       string,
-      "Template in the namespace of the pod from which a ResourceClaim is created; it is " +
-        "deleted together with the pod. Mutually exclusive with resourceClaimName.",
+      "Name of a ResourceClaimTemplate in the namespace of the pod. A ResourceClaim is created " +
+        "from it and deleted with the pod. Mutually exclusive with resourceClaimName.",
     ),
   },
 );

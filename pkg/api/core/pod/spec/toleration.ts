@@ -7,28 +7,31 @@ const v1 = structs("api/core/v1");
 
 export const toleration = v1(
   "Toleration",
-  "Tolerates the taints that match key, value and effect, so that the pod may run on " +
-    "such nodes.",
+  "Tolerates the taints of nodes that match key, value and effect.",
   {
-    key: value(1, string, "Key of the taint. Empty, with operator Exists, matches every key."),
+    key: value(
+      1,
+      string,
+      "Taint key to match. Empty matches all keys; the operator must then be Exists.",
+    ),
     operator: value(
       2,
       named("v1.TolerationOperator", "Exists", "Equal"),
       "Relationship of the key to the value: one of Exists (any value), Equal. Behaves as " +
         "Equal when absent.",
     ),
-    value: value(3, string, "Value of the taint. Must be empty for operator Exists."),
+    value: value(3, string, "Taint value to match. Must be empty for operator Exists."),
     effect: value(
       4,
       named("v1.TaintEffect", "NoSchedule", "PreferNoSchedule", "NoExecute"),
-      "Effect of the taint: one of NoSchedule, PreferNoSchedule, NoExecute. Empty matches " +
-        "every effect.",
+      "Taint effect to match: one of NoSchedule, PreferNoSchedule, NoExecute. Empty matches " +
+        "all effects.",
     ),
     tolerationSeconds: pointer(
       5,
       int64,
-      "Seconds for which the pod stays after a matching taint appeared. Requires effect " +
-        "NoExecute. Unlimited when absent; 0 and negative evict at once.",
+      "Seconds for which the pod tolerates a taint before it is evicted. Requires effect " +
+        "NoExecute. Forever if absent; 0 and negative values evict it immediately.",
     ),
   },
 );
