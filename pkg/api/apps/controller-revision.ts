@@ -7,8 +7,8 @@ const v1 = structs("api/apps/v1");
 
 const controllerRevisionV1 = v1(
   "ControllerRevision",
-  "Immutable snapshot of the state of a DaemonSet or StatefulSet, kept for rolling " +
-    "updates and rollbacks.",
+  "ControllerRevision is an immutable snapshot of state data of a DaemonSet or StatefulSet, " +
+    "kept for updates and rollbacks.",
   {
     metadata: value(
       1,
@@ -19,12 +19,13 @@ const controllerRevisionV1 = v1(
     data: value(
       2,
       rawExtension,
-      "Serialized state of the owner, usually its pod template as a patch. Required. Immutable.",
+      "Serialized state of the controller's owner, usually its pod template as a patch. " +
+        "Required. Immutable.",
     ),
     revision: required(
       3,
       int64,
-      "Sequence number: a higher revision is newer. Must not be negative.",
+      "Sequence number of the revision: a higher one is newer. Must not be negative.",
     ),
   },
 );

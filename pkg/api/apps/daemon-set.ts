@@ -45,21 +45,22 @@ const v1 = structs("api/apps/v1");
 
 const rollingUpdate = v1(
   "RollingUpdateDaemonSet",
-  "Pace of a DaemonSet rolling update. Exactly one of maxUnavailable and maxSurge must " +
-    "be non-zero.",
+  "Parameters of a DaemonSet rolling update. Exactly one of maxUnavailable and maxSurge must " +
+    "be nonzero.",
   {
     maxUnavailable: pointer(
       1,
       intOrString,
-      "Nodes whose pod may be unavailable during the update, as a number or a percentage of " +
-        "the desired nodes, rounded up. Must not be 0 while maxSurge is 0. Defaults to 1.",
+      "Maximum number of nodes without an available pod during the update, as an absolute " +
+        "number or a percentage of desiredNumberScheduled, rounded up. Must not be 0 if " +
+        "maxSurge is 0. Defaults to 1.",
     ),
     maxSurge: pointer(
       2,
       intOrString,
-      "Nodes that may run an old and a new pod at the same time, as a number or a percentage " +
-        "of the desired nodes, rounded up. Must be 0 while maxUnavailable is not. The " +
-        "resources used on a node may double meanwhile. Defaults to 0.",
+      "Maximum number of nodes that may run an old and a new pod at the same time, as an " +
+        "absolute number or a percentage of desiredNumberScheduled, rounded up. Must be 0 if " +
+        "maxUnavailable is not. Pods must then fit twice on a node. Defaults to 0.",
     ),
   },
 );
@@ -68,14 +69,14 @@ const updateStrategy = v1("DaemonSetUpdateStrategy", "Update strategy of a Daemo
   type: value(
     1,
     named("v1.DaemonSetUpdateStrategyType", "RollingUpdate", "OnDelete"),
-    "One of RollingUpdate (the controller replaces pods node by node), OnDelete (a pod is " +
-      "replaced only after it was deleted manually). Defaults to RollingUpdate.",
+    "One of RollingUpdate (the controller replaces old pods gradually), OnDelete (an old pod " +
+      "is replaced only after it was deleted manually). Defaults to RollingUpdate.",
     { default: "RollingUpdate" },
   ),
   rollingUpdate: pointer(
     2,
     rollingUpdate,
-    "Limits of the rolling update. Only valid when type is RollingUpdate.",
+    "Parameters of the rolling update. Only for type RollingUpdate.",
   ),
 });
 
@@ -83,19 +84,19 @@ const spec = v1("DaemonSetSpec", "Desired state of a DaemonSet.", {
   selector: nullablePointer(
     1,
     labelSelector,
-    "Label selector of the pods that the DaemonSet owns. Required, must match the labels " +
-      "of the template, and must not be empty. Immutable.",
+    "Label query over the pods that the DaemonSet manages. Required, must not be empty, and " +
+      "must match the labels of the template. Immutable.",
   ),
   template: required(
     2,
     podTemplateSpec,
-    "Template of the pod that runs on each node. Its nodeSelector, affinity and " +
-      "tolerations decide which nodes qualify; its restartPolicy must be Always.",
+    "Template of the pod to run on every node that matches its nodeSelector, affinity and " +
+      "tolerations. restartPolicy must be Always.",
   ),
   updateStrategy: value(
     3,
     updateStrategy,
-    "How existing pods are replaced when the template changes.",
+    "Strategy to replace existing pods when the template changes.",
   ),
   minReadySeconds: value(
     4,
@@ -117,7 +118,7 @@ const condition = v1("DaemonSetCondition", "One observed condition of a DaemonSe
   type: required(
     1,
     named("v1.DaemonSetConditionType"),
-    "Name of the condition. The built-in controller sets none.",
+    "Type of the condition. The built-in controller sets none.",
   ),
   status: required(
     2,
@@ -133,27 +134,44 @@ const status = v1("DaemonSetStatus", "Observed state of a DaemonSet, counted in 
   currentNumberScheduled: required(
     1,
     int32,
-    "Nodes that run at least one of the pods and are supposed to.",
+    "Number of nodes that run at least one daemon pod and are supposed to.",
   ),
   numberMisscheduled: required(
     2,
     int32,
-    "Nodes that run one of the pods although they are not supposed to.",
+    "Number of nodes that run a daemon pod, but are not supposed to.",
   ),
-  desiredNumberScheduled: required(3, int32, "Nodes that are supposed to run the pod."),
-  numberReady: required(4, int32, "Nodes that are supposed to run the pod and have a ready one."),
+  desiredNumberScheduled: required(
+    3,
+    int32,
+    "Number of nodes that should run the daemon pod, whether they do or not.",
+  ),
+  numberReady: required(
+    4,
+    int32,
+    "Number of nodes that should run the daemon pod and have one that is ready.",
+  ),
   observedGeneration: value(5, int64, "Value of metadata.generation that this status describes."),
-  updatedNumberScheduled: value(6, int32, "Nodes whose pod was created from the current template."),
-  numberAvailable: value(7, int32, "Nodes whose pod has been ready for at least minReadySeconds."),
+  updatedNumberScheduled: value(
+    6,
+    int32,
+    "Number of nodes with a daemon pod of the current template.",
+  ),
+  numberAvailable: value(
+    7,
+    int32,
+    "Number of nodes with a daemon pod that has been ready for at least minReadySeconds.",
+  ),
   numberUnavailable: value(
     8,
     int32,
-    "Nodes that are supposed to run the pod but have no available one.",
+    "Number of nodes that should run the daemon pod, but have none that is available.",
   ),
   collisionCount: pointer(
     9,
     int32,
-    "Number of hash collisions met while naming ControllerRevisions. Must not decrease.",
+    "Number of hash collisions in names of ControllerRevisions, which the controller uses to " +
+      "avoid more. Must not decrease.",
   ),
   conditions: value(
     10,
@@ -165,11 +183,16 @@ const status = v1("DaemonSetStatus", "Observed state of a DaemonSet, counted in 
 
 const daemonSetV1 = v1(
   "DaemonSet",
-  "DaemonSet runs one copy of a pod on every node that qualifies.",
+  "DaemonSet ensures that every eligible node runs a copy of a pod.",
   {
     metadata: value(1, objectMeta, "Standard object metadata."),
-    spec: value(2, spec, "Nodes to cover, pod template and update strategy."),
-    status: value(3, status, "Node counts reported by the DaemonSet controller. Read-only."),
+    spec: value(2, spec, "Pod template, selector and update strategy."),
+    status: value(
+      3,
+      status,
+      "Node counts reported by the DaemonSet controller. They can trail the actual state. " +
+        "Read-only.",
+    ),
   },
 );
 
@@ -329,11 +352,14 @@ export const daemonSet = kind(daemonSetV1, {
   },
   columns: [
     nameColumn,
-    count("Desired", "Nodes that are supposed to run the pod."),
+    count("Desired", "Number of nodes that should run the daemon pod, whether they do or not."),
     count("Current", "Nodes that run the pod and are supposed to."),
     count("Ready", "Nodes with a ready pod."),
-    count("Up-to-date", "Nodes whose pod was created from the current template."),
-    count("Available", "Nodes whose pod has been ready for at least minReadySeconds."),
+    count("Up-to-date", "Number of nodes with a daemon pod of the current template."),
+    count(
+      "Available",
+      "Number of nodes with a daemon pod that has been ready for at least minReadySeconds.",
+    ),
     column("Node Selector", "Labels that a node must have to run the pod."),
     ageColumn,
     containersColumn,

@@ -49,21 +49,20 @@ const v1 = structs("api/apps/v1");
 
 const rollingUpdate = v1(
   "RollingUpdateDeployment",
-  "Pace of a Deployment rolling update. maxUnavailable and maxSurge must not both be 0.",
+  "Parameters of a Deployment rolling update. maxUnavailable and maxSurge must not both be 0.",
   {
     maxUnavailable: pointer(
       1,
       intOrString,
-      "Pods that may be unavailable during the update, as a number or a percentage of " +
-        "replicas, rounded down. At most 100%. If maxSurge rounds to 0 as well, the controller " +
-        "uses 1. Defaults to 25%.",
+      "Maximum number of pods that may be unavailable during the update, as an absolute number " +
+        "or a percentage of replicas, rounded down. At most 100%. If maxSurge resolves to 0 as " +
+        "well, 1 is used. Defaults to 25%.",
     ),
     maxSurge: pointer(
       2,
       intOrString,
-      "Pods that may exist beyond replicas during the update, as a number or a percentage of " +
-        "replicas, rounded up. With 0, an old pod must go before its successor is created. " +
-        "Defaults to 25%.",
+      "Maximum number of pods that may be created in excess of replicas during the update, as " +
+        "an absolute number or a percentage of replicas, rounded up. Defaults to 25%.",
     ),
   },
 );
@@ -72,14 +71,14 @@ const strategy = v1("DeploymentStrategy", "Update strategy of a Deployment.", {
   type: value(
     1,
     named("v1.DeploymentStrategyType", "Recreate", "RollingUpdate"),
-    "One of RollingUpdate (new and old pods overlap), Recreate (all old pods end before " +
-      "new ones are created). Defaults to RollingUpdate.",
+    "One of RollingUpdate (replaces old pods by new ones gradually), Recreate (terminates all " +
+      "old pods before creating new ones). Defaults to RollingUpdate.",
     { default: "RollingUpdate" },
   ),
   rollingUpdate: pointer(
     2,
     rollingUpdate,
-    "Limits of the rolling update. Must be absent when type is Recreate.",
+    "Parameters of the rolling update. Must be unset for type Recreate.",
   ),
 });
 
@@ -94,28 +93,28 @@ const spec = v1("DeploymentSpec", "Desired state of a Deployment.", {
   selector: nullablePointer(
     2,
     labelSelector,
-    "Label selector of the pods that the Deployment owns. Required, must match the labels " +
-      "of the template, and must not overlap with another controller. Immutable.",
+    "Label query over the pods that the Deployment manages. Required, must match the labels of " +
+      "the template, and must not overlap with that of another controller. Immutable.",
   ),
   template: required(
     3,
     podTemplateSpec,
-    "Template of the pods. Any change of it starts a rollout; its restartPolicy must be Always.",
+    "Template of the pods. A change of it triggers a rollout. restartPolicy must be Always.",
   ),
-  strategy: value(4, strategy, "How existing pods are replaced when the template changes.", {
+  strategy: value(4, strategy, "Strategy to replace existing pods when the template changes.", {
     patchStrategy: ["retainKeys"],
   }),
   minReadySeconds: value(
     5,
     int32,
-    "Seconds for which a new pod must stay ready before it counts as available. Must be " +
-      "less than progressDeadlineSeconds. Defaults to 0.",
+    "Seconds for which a new pod must be ready, without any container crashing, to be " +
+      "considered available. Must be less than progressDeadlineSeconds. Defaults to 0.",
   ),
   revisionHistoryLimit: pointer(
     6,
     int32,
-    "Number of old ReplicaSets to keep for rollbacks; 0 keeps none and makes rollbacks " +
-      "impossible. Defaults to 10.",
+    "Number of old ReplicaSets to keep for rollbacks. With 0, rollbacks are not possible. " +
+      "Defaults to 10.",
     {
       default: 10,
     },
@@ -123,15 +122,15 @@ const spec = v1("DeploymentSpec", "Desired state of a Deployment.", {
   paused: value(
     7,
     bool,
-    "Whether rollouts are paused: template changes are then stored but not acted upon, " +
-      "while scaling still works. Defaults to false.",
+    "Whether the Deployment is paused: changes of the template then trigger no rollout, while " +
+      "scaling still works. Defaults to false.",
   ),
   progressDeadlineSeconds: pointer(
     9,
     int32,
-    "Seconds without progress after which condition Progressing becomes False with reason " +
-      "ProgressDeadlineExceeded. Must be greater than minReadySeconds; not counted while " +
-      "paused. Defaults to 600.",
+    "Seconds without progress after which a rollout is considered failed: condition " +
+      "Progressing becomes False with reason ProgressDeadlineExceeded. Must be greater than " +
+      "minReadySeconds. Not counted while paused. Defaults to 600.",
     { default: 600 },
   ),
 });
@@ -140,8 +139,9 @@ const condition = v1("DeploymentCondition", "One observed condition of a Deploym
   type: required(
     1,
     named("v1.DeploymentConditionType", "Available", "Progressing", "ReplicaFailure"),
-    "One of Available (enough pods are available), Progressing (the rollout advances or is " +
-      "complete), ReplicaFailure (pods cannot be created or deleted).",
+    "Type of the condition: Available (the minimum number of pods is available), Progressing " +
+      "(a rollout progresses or is complete), ReplicaFailure (pods cannot be created or " +
+      "deleted).",
     { openApi: { enum: false } },
   ),
   status: required(
@@ -149,7 +149,7 @@ const condition = v1("DeploymentCondition", "One observed condition of a Deploym
     named("v1.ConditionStatus"),
     "Status of the condition: one of True, False, Unknown.",
   ),
-  lastUpdateTime: value(6, time, "Time at which the condition was last written."),
+  lastUpdateTime: value(6, time, "Time at which the condition was last updated."),
   lastTransitionTime: value(7, time, "Time at which `status` last changed to another value."),
   reason: value(4, string, "Machine-readable CamelCase reason for the last transition."),
   message: value(5, string, "Human-readable message with details about the last transition."),
@@ -157,25 +157,24 @@ const condition = v1("DeploymentCondition", "One observed condition of a Deploym
 
 const status = v1("DeploymentStatus", "Observed state of a Deployment.", {
   observedGeneration: value(1, int64, "Value of metadata.generation that this status describes."),
-  replicas: value(2, int32, "Non-terminating pods that match the selector."),
-  updatedReplicas: value(3, int32, "Non-terminating pods created from the current template."),
-  readyReplicas: value(7, int32, "Non-terminating pods whose Ready condition is True."),
+  replicas: value(2, int32, "Number of non-terminating pods that match the selector."),
+  updatedReplicas: value(3, int32, "Number of non-terminating pods of the current template."),
+  readyReplicas: value(7, int32, "Number of non-terminating pods whose Ready condition is True."),
   availableReplicas: value(
     4,
     int32,
-    "Non-terminating pods that have been ready for at least minReadySeconds.",
+    "Number of non-terminating pods that have been ready for at least minReadySeconds.",
   ),
   unavailableReplicas: value(
     5,
     int32,
-    "Pods still missing for full availability, whether they are not created yet or not " +
-      "available yet.",
+    "Number of pods that are missing for full availability: not yet available, or not yet created.",
   ),
   terminatingReplicas: pointer(
     9,
     int32,
-    "Pods that have a deletion timestamp and are not yet Succeeded or Failed. Alpha: " +
-      "requires the feature gate DeploymentReplicaSetTerminatingReplicas.",
+    "Number of terminating pods: with a deletion timestamp, and not yet in phase Succeeded or " +
+      "Failed. Alpha: requires the feature gate DeploymentReplicaSetTerminatingReplicas.",
     {
       gate: "DeploymentReplicaSetTerminatingReplicas",
     },
@@ -189,14 +188,15 @@ const status = v1("DeploymentStatus", "Observed state of a Deployment.", {
   collisionCount: pointer(
     8,
     int32,
-    "Number of hash collisions met while naming ReplicaSets. Must not decrease.",
+    "Number of hash collisions in names of ReplicaSets, which the controller uses to avoid " +
+      "more. Must not decrease.",
   ),
 });
 
 const deploymentV1 = v1(
   "Deployment",
-  "Deployment manages replicated pods through ReplicaSets and rolls out changes of their " +
-    "template.",
+  "Deployment enables declarative updates of pods: it manages them through ReplicaSets and " +
+    "rolls out changes of their template.",
   {
     metadata: value(1, objectMeta, "Standard object metadata."),
     spec: value(2, spec, "Replica count, pod template and rollout strategy."),

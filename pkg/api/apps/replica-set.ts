@@ -52,7 +52,7 @@ const spec = v1("ReplicaSetSpec", "Desired state of a ReplicaSet.", {
   selector: nullablePointer(
     2,
     labelSelector,
-    "Label selector of the pods that the ReplicaSet owns. Required, and must match the " +
+    "Label query over the pods that the ReplicaSet manages. Required, and must match the " +
       "labels of the template. Immutable.",
   ),
   template: value(
@@ -67,7 +67,7 @@ const condition = v1("ReplicaSetCondition", "One observed condition of a Replica
   type: required(
     1,
     named("v1.ReplicaSetConditionType", "ReplicaFailure"),
-    "Name of the condition: ReplicaFailure (a pod could not be created or deleted).",
+    "Type of the condition: ReplicaFailure (a pod could not be created or deleted).",
     { openApi: { enum: false } },
   ),
   status: required(
@@ -81,23 +81,23 @@ const condition = v1("ReplicaSetCondition", "One observed condition of a Replica
 });
 
 const status = v1("ReplicaSetStatus", "Observed state of a ReplicaSet.", {
-  replicas: required(1, int32, "Non-terminating pods that the ReplicaSet owns."),
+  replicas: required(1, int32, "Number of non-terminating pods that the ReplicaSet manages."),
   fullyLabeledReplicas: value(
     2,
     int32,
-    "Non-terminating pods that carry every label of the template.",
+    "Number of non-terminating pods whose labels match those of the template.",
   ),
-  readyReplicas: value(4, int32, "Non-terminating pods whose Ready condition is True."),
+  readyReplicas: value(4, int32, "Number of non-terminating pods whose Ready condition is True."),
   availableReplicas: value(
     5,
     int32,
-    "Non-terminating pods that have been ready for at least minReadySeconds.",
+    "Number of non-terminating pods that have been ready for at least minReadySeconds.",
   ),
   terminatingReplicas: pointer(
     7,
     int32,
-    "Pods that have a deletion timestamp and are not yet Succeeded or Failed. Alpha: " +
-      "requires the feature gate DeploymentReplicaSetTerminatingReplicas.",
+    "Number of terminating pods: with a deletion timestamp, and not yet in phase Succeeded or " +
+      "Failed. Alpha: requires the feature gate DeploymentReplicaSetTerminatingReplicas.",
     {
       gate: "DeploymentReplicaSetTerminatingReplicas",
     },
@@ -113,7 +113,8 @@ const status = v1("ReplicaSetStatus", "Observed state of a ReplicaSet.", {
 
 const replicaSetV1 = v1(
   "ReplicaSet",
-  "ReplicaSet keeps a fixed number of identical pods running. Most are created by a Deployment.",
+  "ReplicaSet ensures that a given number of identical pods is running. Usually managed by a " +
+    "Deployment.",
   {
     metadata: value(1, objectMeta, "Standard object metadata."),
     spec: value(2, spec, "Replica count, selector and pod template."),

@@ -31,20 +31,20 @@ const claimTemplate = structs("api/core/v1")(
 
 const rollingUpdate = v1(
   "RollingUpdateStatefulSetStrategy",
-  "Extent and pace of a StatefulSet rolling update.",
+  "Parameters of a StatefulSet rolling update.",
   {
     partition: pointer(
       1,
       int32,
-      "Lowest ordinal that is updated: pods below it keep the old revision, even when " +
-        "recreated. Useful for canaries. Defaults to 0.",
+      "Ordinal from which pods are updated: those with a lower one keep the old revision, even " +
+        "when recreated. Useful for canaries. Defaults to 0.",
     ),
     maxUnavailable: pointer(
       2,
       intOrString,
-      "Pods that may be unavailable during the update, as a number or a percentage of " +
-        "replicas, rounded up. Must not be 0. Defaults to 1. Alpha: requires the feature gate " +
-        "MaxUnavailableStatefulSet.",
+      "Maximum number of pods that may be unavailable during the update, as an absolute number " +
+        "or a percentage of replicas, rounded up. Must not be 0. Defaults to 1. Alpha: " +
+        "requires the feature gate MaxUnavailableStatefulSet.",
       { gate: "MaxUnavailableStatefulSet" },
     ),
   },
@@ -54,14 +54,14 @@ const updateStrategy = v1("StatefulSetUpdateStrategy", "Update strategy of a Sta
   type: value(
     1,
     named("v1.StatefulSetUpdateStrategyType", "RollingUpdate", "OnDelete"),
-    "One of RollingUpdate (the controller replaces pods from the highest ordinal down), " +
-      "OnDelete (a pod is replaced only after it was deleted manually). Defaults to " +
-      "RollingUpdate.",
+    "One of RollingUpdate (the controller replaces old pods in order, from the highest ordinal " +
+      "to the lowest), OnDelete (an old pod is replaced only after it was deleted manually). " +
+      "Defaults to RollingUpdate.",
   ),
   rollingUpdate: pointer(
     2,
     rollingUpdate,
-    "Limits of the rolling update. Only valid when type is RollingUpdate.",
+    "Parameters of the rolling update. Only for type RollingUpdate.",
   ),
 });
 
@@ -69,30 +69,30 @@ const retention = named("v1.PersistentVolumeClaimRetentionPolicyType", "Retain",
 
 const retentionPolicy = v1(
   "StatefulSetPersistentVolumeClaimRetentionPolicy",
-  "Lifecycle of the claims that were created from volumeClaimTemplates.",
+  "Policy for the PersistentVolumeClaims created from volumeClaimTemplates.",
   {
     whenDeleted: value(
       1,
       retention,
-      "What happens to the claims when the StatefulSet is deleted: one of Retain, Delete. " +
-        "Defaults to Retain.",
+      "Policy for the claims when the StatefulSet is deleted: one of Retain, Delete. Defaults " +
+        "to Retain.",
       { openApi: { enum: false } },
     ),
     whenScaled: value(
       2,
       retention,
-      "What happens to the claims of pods that scaling down removes: one of Retain, Delete. " +
-        "Defaults to Retain.",
+      "Policy for the claims of pods that are removed when the StatefulSet is scaled down: one " +
+        "of Retain, Delete. Defaults to Retain.",
       { openApi: { enum: false } },
     ),
   },
 );
 
-const ordinals = v1("StatefulSetOrdinals", "Numbering of the pods of a StatefulSet.", {
+const ordinals = v1("StatefulSetOrdinals", "Ordinal numbers of the pods of a StatefulSet.", {
   start: required(
     1,
     int32,
-    "Ordinal of the first pod; the others follow up to start + replicas - 1. Must not be " +
+    "Ordinal of the first pod. Ordinals range up to start + replicas - 1. Must not be " +
       "negative. Defaults to 0.",
     { required: false },
   ),
@@ -103,20 +103,20 @@ const spec = v1("StatefulSetSpec", "Desired state of a StatefulSet.", {
   selector: nullablePointer(
     2,
     labelSelector,
-    "Label selector of the pods that the StatefulSet owns. Required, and must match the " +
+    "Label query over the pods that the StatefulSet manages. Required, and must match the " +
       "labels of the template. Immutable.",
   ),
   template: required(
     3,
     podTemplateSpec,
-    "Template of the pods. Each pod is named <StatefulSet>-<ordinal>; restartPolicy must " +
-      "be Always.",
+    "Template of the pods, which are named `<StatefulSet>-<ordinal>`. restartPolicy must be " +
+      "Always.",
   ),
   volumeClaimTemplates: value(
     4,
     list(claimTemplate),
-    "Claims to create for each pod, named <template>-<pod>. A claim replaces a volume of " +
-      "the same name in the pod template. Immutable.",
+    "PersistentVolumeClaims to create for each pod, named `<template>-<pod>`. They take " +
+      "precedence over volumes of the same name in the pod template. Immutable.",
     {
       listType: "atomic",
     },
@@ -124,7 +124,8 @@ const spec = v1("StatefulSetSpec", "Desired state of a StatefulSet.", {
   serviceName: required(
     5,
     string,
-    "Headless Service in the same namespace that gives each pod its DNS name. Immutable.",
+    "Name of the headless Service that governs the StatefulSet and provides the DNS names of " +
+      "its pods. It must exist before the StatefulSet. Immutable.",
     {
       required: false,
     },
@@ -132,14 +133,15 @@ const spec = v1("StatefulSetSpec", "Desired state of a StatefulSet.", {
   podManagementPolicy: value(
     6,
     named("v1.PodManagementPolicyType", "OrderedReady", "Parallel"),
-    "One of OrderedReady (pods start and stop one at a time, in order of their ordinals), " +
-      "Parallel (all at once). Does not affect updates. Defaults to OrderedReady. Immutable.",
+    "Policy for creating and scaling pods. One of OrderedReady (one pod at a time, in order of " +
+      "ordinals, each ready before the next), Parallel (all at once). Does not affect updates. " +
+      "Defaults to OrderedReady. Immutable.",
     { default: "OrderedReady" },
   ),
   updateStrategy: value(
     7,
     updateStrategy,
-    "How existing pods are replaced when the template changes.",
+    "Strategy to replace existing pods when the template changes.",
   ),
   revisionHistoryLimit: pointer(
     8,
@@ -158,20 +160,17 @@ const spec = v1("StatefulSetSpec", "Desired state of a StatefulSet.", {
   persistentVolumeClaimRetentionPolicy: pointer(
     10,
     retentionPolicy,
-    "When claims made from volumeClaimTemplates are deleted. By default they are always kept.",
+    "Lifecycle of the PersistentVolumeClaims created from volumeClaimTemplates. By default, " +
+      "they are kept.",
   ),
-  ordinals: pointer(
-    11,
-    ordinals,
-    "First ordinal of the pods. By default pods are numbered from 0.",
-  ),
+  ordinals: pointer(11, ordinals, "Numbering of the pods. By default, ordinals start at 0."),
 });
 
 const condition = v1("StatefulSetCondition", "One observed condition of a StatefulSet.", {
   type: required(
     1,
     named("v1.StatefulSetConditionType"),
-    "Name of the condition. The built-in controller sets none.",
+    "Type of the condition. The built-in controller sets none.",
   ),
   status: required(
     2,
@@ -185,25 +184,26 @@ const condition = v1("StatefulSetCondition", "One observed condition of a Statef
 
 const status = v1("StatefulSetStatus", "Observed state of a StatefulSet.", {
   observedGeneration: value(1, int64, "Value of metadata.generation that this status describes."),
-  replicas: required(2, int32, "Pods that the StatefulSet owns."),
+  replicas: required(2, int32, "Number of pods that the StatefulSet manages."),
   readyReplicas: value(3, int32, "Number of pods with a Ready condition."),
-  currentReplicas: value(4, int32, "Pods of the revision named by currentRevision."),
-  updatedReplicas: value(5, int32, "Pods of the revision named by updateRevision."),
+  currentReplicas: value(4, int32, "Number of pods of the revision that currentRevision names."),
+  updatedReplicas: value(5, int32, "Number of pods of the revision that updateRevision names."),
   currentRevision: value(
     6,
     string,
-    "ControllerRevision that pods had before the rollout; equal to updateRevision when it " +
-      "is complete.",
+    "ControllerRevision from which pods are being updated. Equal to updateRevision once the " +
+      "update is complete.",
   ),
   updateRevision: value(
     7,
     string,
-    "ControllerRevision of the current template, to which pods are being updated.",
+    "ControllerRevision of the current template, to which pods are updated.",
   ),
   collisionCount: pointer(
     9,
     int32,
-    "Number of hash collisions met while naming ControllerRevisions. Must not decrease.",
+    "Number of hash collisions in names of ControllerRevisions, which the controller uses to " +
+      "avoid more. Must not decrease.",
   ),
   conditions: value(
     10,
@@ -223,7 +223,8 @@ const status = v1("StatefulSetStatus", "Observed state of a StatefulSet.", {
 
 export const statefulSetV1 = v1(
   "StatefulSet",
-  "StatefulSet manages pods that keep a stable name, ordinal and storage across rescheduling.",
+  "StatefulSet manages pods with stable identities: name, ordinal, network identity and " +
+    "storage persist across rescheduling.",
   {
     metadata: value(1, objectMeta, "Standard object metadata."),
     spec: value(2, spec, "Replica count, pod template, claim templates and update strategy."),

@@ -40,36 +40,37 @@ const cronJobSpec = v1("CronJobSpec", "Desired state of a CronJob.", {
   schedule: required(
     1,
     string,
-    "Schedule in cron format, for example `0 4 * * MON-FRI`, or a macro such as `@daily`. Set " +
-      "the time zone in timeZone, not with TZ or CRON_TZ here.",
+    "Schedule in cron format, for example `0 4 * * MON-FRI`, or a macro such as `@daily`. TZ " +
+      "and CRON_TZ are not allowed: use timeZone.",
   ),
   timeZone: pointer(
     8,
     string,
-    "Time zone of the schedule by its tz database name, for example Europe/Berlin. Defaults to " +
-      "the time zone of kube-controller-manager.",
+    "Time zone of the schedule: a name of the tz database, for example Europe/Berlin. Defaults " +
+      "to the time zone of kube-controller-manager.",
   ),
   startingDeadlineSeconds: pointer(
     2,
     int64,
-    "Seconds after its scheduled time within which a Job may still start; later ones count " +
-      "as missed. Values below 10 may prevent Jobs from ever starting. No deadline by " +
-      "default.",
+    "Seconds after the scheduled time within which a Job may still be started; a later run is " +
+      "missed. With less than 10, Jobs may never be started. No deadline if absent.",
   ),
   concurrencyPolicy: value(
     3,
     named("v1.ConcurrencyPolicy", "Allow", "Forbid", "Replace"),
-    "What to do when the previous Job is still running. One of Allow (run both), Forbid " +
-      "(skip the new one), Replace (cancel the previous one). Defaults to Allow.",
+    "Treatment of concurrent executions of a Job. One of Allow (run concurrently), Forbid " +
+      "(skip the new run if the previous Job is still running), Replace (cancel the running " +
+      "Job). Defaults to Allow.",
     { default: "Allow" },
   ),
   suspend: pointer(
     4,
     bool,
-    "Whether to stop creating Jobs. Jobs that run already continue. Defaults to false.",
+    "Whether to suspend subsequent executions. Jobs that have already started continue. " +
+      "Defaults to false.",
     { default: false },
   ),
-  jobTemplate: required(5, jobTemplateSpec, "Template of the Jobs that the schedule creates."),
+  jobTemplate: required(5, jobTemplateSpec, "Template of the Jobs to create."),
   successfulJobsHistoryLimit: pointer(
     6,
     int32,
@@ -84,14 +85,18 @@ const cronJobSpec = v1("CronJobSpec", "Desired state of a CronJob.", {
 });
 
 const cronJobStatus = v1("CronJobStatus", "Observed state of a CronJob.", {
-  active: value(1, list(objectReference), "References to the Jobs that are currently running.", {
+  active: value(1, list(objectReference), "Jobs that are currently running.", {
     listType: "atomic",
   }),
-  lastScheduleTime: pointer(4, time, "Scheduled time of the Job that was created last."),
-  lastSuccessfulTime: pointer(5, time, "Time at which a Job last completed successfully."),
+  lastScheduleTime: pointer(4, time, "Time for which a Job was last successfully scheduled."),
+  lastSuccessfulTime: pointer(
+    5,
+    time,
+    "Time at which a Job of this schedule last completed successfully.",
+  ),
 });
 
-const cronJobV1 = v1("CronJob", "CronJob creates Jobs on a repeating schedule.", {
+const cronJobV1 = v1("CronJob", "CronJob creates Jobs on a recurring schedule.", {
   metadata: value(
     1,
     objectMeta,

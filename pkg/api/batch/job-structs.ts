@@ -19,24 +19,24 @@ const atomic = { listType: "atomic" } as const;
 
 const onExitCodes = v1(
   "PodFailurePolicyOnExitCodesRequirement",
-  "Matches a failed pod by the exit codes of its containers.",
+  "Requirement on the exit codes of the containers of a failed pod.",
   {
     containerName: pointer(
       1,
       string,
-      "Container or init container whose exit code counts. When absent, every container counts.",
+      "Container or init container to restrict the check to. If absent, all of them are checked.",
     ),
     operator: required(
       2,
       named("v1.PodFailurePolicyOnExitCodesOperator", "In", "NotIn"),
-      "How exit codes relate to values. One of In (at least one exit code is listed), NotIn " +
-        "(at least one exit code is not listed). Containers that exited with 0 are ignored.",
+      "Relationship of the exit codes to the values. One of In (at least one exit code is in " +
+        "values), NotIn (at least one is not in values). Exit code 0 is ignored.",
     ),
     values: required(
       3,
       list(int32),
-      "Exit codes to compare with: 1 to 255 entries, sorted and without duplicates. 0 is not " +
-        "allowed with operator In.",
+      "Exit codes to compare with: 1 to 255 of them, sorted and without duplicates. Must not " +
+        "contain 0 for operator In.",
       {
         listType: "set",
       },
@@ -46,17 +46,17 @@ const onExitCodes = v1(
 
 const onPodConditions = v1(
   "PodFailurePolicyOnPodConditionsPattern",
-  "Matches a failed pod by one of its conditions.",
+  "Requirement on a condition of a failed pod.",
   {
     type: required(
       1,
       named("v1.PodConditionType"),
-      "Condition type to look for, for example DisruptionTarget.",
+      "Required type of the pod condition, for example DisruptionTarget.",
     ),
     status: required(
       2,
       named("v1.ConditionStatus"),
-      "Status that the condition must have: one of True, False, Unknown. Defaults to True.",
+      "Required status of the pod condition: one of True, False, Unknown. Defaults to True.",
       { default: "True", openApi: { required: true } },
     ),
   },
@@ -64,21 +64,21 @@ const onPodConditions = v1(
 
 const podFailurePolicyRule = v1(
   "PodFailurePolicyRule",
-  "One rule: what a pod failure must look like, and the action to take. Exactly one of " +
-    "onExitCodes and onPodConditions must be set.",
+  "Rule for a pod failure: its requirements and the action to take. Exactly one of onExitCodes " +
+    "and onPodConditions must be set.",
   {
     action: required(
       1,
       named("v1.PodFailurePolicyAction", "FailJob", "FailIndex", "Ignore", "Count"),
-      "One of FailJob (fail the Job at once), FailIndex (fail this index without retries; " +
-        "needs backoffLimitPerIndex), Ignore (retry without counting towards backoffLimit), " +
-        "Count (count as usual).",
+      "Action to take on a match. One of FailJob (fail the Job and terminate its pods), " +
+        "FailIndex (fail the index; requires backoffLimitPerIndex), Ignore (replace the pod " +
+        "without counting the failure), Count (count the failure towards backoffLimit).",
     ),
     onExitCodes: pointer(2, onExitCodes, "Exit codes that the rule matches. Required."),
     onPodConditions: value(
       3,
       list(onPodConditions),
-      "Pod conditions that trigger the rule, at most 20; one match is enough.",
+      "Pod conditions that the rule matches, at least one of them. At most 20.",
       atomic,
     ),
   },
@@ -86,13 +86,13 @@ const podFailurePolicyRule = v1(
 
 const podFailurePolicy = v1(
   "PodFailurePolicy",
-  "Rules that decide how the failure of a pod affects the Job.",
+  "Rules for how the failure of a pod affects the Job.",
   {
     rules: required(
       1,
       list(podFailurePolicyRule),
-      "At most 20 rules, evaluated in order. The first match wins; without a match the " +
-        "failure counts towards backoffLimit.",
+      "Rules, evaluated in order: the first match applies. Without a match, the failure counts " +
+        "towards backoffLimit. At most 20.",
       atomic,
     ),
   },
@@ -100,31 +100,32 @@ const podFailurePolicy = v1(
 
 const successPolicyRule = v1(
   "SuccessPolicyRule",
-  "One way in which an Indexed Job may succeed early. At least one field must be set.",
+  "Rule for declaring an Indexed Job successful. At least one field must be set.",
   {
     succeededIndexes: pointer(
       1,
       string,
-      "Indexes that this rule considers, as sorted numbers and ranges: `0,2-4`. When absent, " +
-        "all indexes.",
+      "Indexes that must succeed, or that succeededCount refers to, as sorted numbers and " +
+        "ranges such as `0,2-4`. If absent, any index.",
     ),
     succeededCount: pointer(
       2,
       int32,
-      "How many of the considered indexes must succeed. When absent, all of succeededIndexes.",
+      "Minimum number of indexes that must succeed, among succeededIndexes if that is set. If " +
+        "absent, all of succeededIndexes must.",
     ),
   },
 );
 
 export const successPolicy = v1(
   "SuccessPolicy",
-  "Criteria under which an Indexed Job succeeds before all indexes have completed.",
+  "Criteria by which an Indexed Job succeeds although not all indexes have succeeded.",
   {
     rules: required(
       1,
       list(successPolicyRule),
-      "1 to 20 rules, evaluated in order. When one is met, the Job succeeds and the " +
-        "remaining pods are terminated.",
+      "Rules, 1 to 20, evaluated in order. When one is met, the Job succeeds and its remaining " +
+        "pods are terminated.",
       atomic,
     ),
   },
@@ -134,101 +135,103 @@ export const jobSpec = v1("JobSpec", "Desired state of a Job.", {
   parallelism: pointer(
     1,
     int32,
-    "Maximum number of pods that run at the same time; 0 pauses the Job. Fewer run when " +
-      "less work is left. Defaults to 1.",
+    "Maximum number of pods that run at any time. Fewer run when less work is left; 0 pauses " +
+      "the Job. Defaults to 1.",
   ),
   completions: pointer(
     2,
     int32,
-    "Number of pods that must succeed. Absent with parallelism set: success of any pod " +
-      "lets the Job complete. Defaults to 1 when both are absent. Immutable in existing " +
-      "Jobs, except in step with parallelism of an Indexed Job.",
+    "Number of pods that must finish successfully. If absent although parallelism is set, the " +
+      "success of any pod completes the Job. Defaults to 1 if both are absent. Immutable in " +
+      "existing Jobs, except together with parallelism of an Indexed Job.",
   ),
   activeDeadlineSeconds: pointer(
     3,
     int64,
-    "Seconds since startTime after which the Job fails and its pods are terminated. " +
-      "Suspended time does not count, and the deadline wins over backoffLimit.",
+    "Seconds after startTime at which the Job fails and its pods are terminated. Takes " +
+      "precedence over backoffLimit. A Job that resumes from suspension has the full time " +
+      "again.",
   ),
   podFailurePolicy: pointer(
     11,
     podFailurePolicy,
-    "Rules for treating pod failures by exit code or condition. Requires restartPolicy " +
-      "Never in the template. Immutable in existing Jobs.",
+    "Handling of pod failures by exit code or condition. Requires restartPolicy Never in the " +
+      "template. Immutable in existing Jobs.",
   ),
   successPolicy: pointer(
     16,
     successPolicy,
-    "Criteria for succeeding early. Requires completionMode Indexed; by default all " +
-      "completions are needed. Immutable in existing Jobs.",
+    "Criteria for declaring the Job successful early. Requires completionMode Indexed. Without " +
+      "it, the Job succeeds after all completions. Immutable in existing Jobs.",
   ),
   backoffLimit: pointer(
     7,
     int32,
-    "Pod failures tolerated before the Job fails. Defaults to 6, or to 2147483647 when " +
+    "Number of retries before the Job is marked as failed. Defaults to 6, or to 2147483647 if " +
       "backoffLimitPerIndex is set.",
   ),
   backoffLimitPerIndex: pointer(
     12,
     int32,
-    "Pod failures tolerated for each index before that index fails. Requires " +
+    "Number of retries within an index before the index is marked as failed. Requires " +
       "completionMode Indexed and restartPolicy Never. Immutable in existing Jobs.",
   ),
   maxFailedIndexes: pointer(
     13,
     int32,
-    "Failed indexes tolerated before the Job fails. Requires backoffLimitPerIndex; absent " +
-      "means that the Job runs all indexes to their end.",
+    "Maximum number of failed indexes before the Job is marked as failed and its pods are " +
+      "terminated. If absent, all indexes run to completion. Requires backoffLimitPerIndex.",
   ),
   selector: pointer(
     4,
     labelSelector,
-    "Label selector of the pods that the Job owns. Generated by the server unless " +
-      "manualSelector is true. Immutable in existing Jobs.",
+    "Label query over the pods of the Job. Generated by the API server unless manualSelector " +
+      "is true. Immutable in existing Jobs.",
   ),
   manualSelector: pointer(
     5,
     bool,
-    "Whether the client supplies selector and pod labels, and takes care that they match " +
-      "no other Job. Defaults to false.",
+    "Whether the client sets selector and the labels of the template, and ensures that they " +
+      "are unique. Otherwise the API server generates them. Defaults to false.",
   ),
   template: required(
     6,
     podTemplateSpec,
-    "Template of the pods; its restartPolicy must be OnFailure or Never. Immutable in " +
-      "existing Jobs, except for scheduling directives while the Job is suspended.",
+    "Template of the pods. restartPolicy must be OnFailure or Never. Immutable in existing " +
+      "Jobs, except for scheduling directives while the Job is suspended and has not started.",
   ),
   ttlSecondsAfterFinished: pointer(
     8,
     int32,
-    "Seconds after the Job finished until it is deleted together with its pods; 0 deletes " +
-      "it at once. When absent, it is never deleted automatically.",
+    "Seconds after which a finished Job is deleted together with its pods. 0 deletes it " +
+      "immediately. If absent, it is not deleted automatically.",
   ),
   completionMode: pointer(
     9,
     named("v1.CompletionMode", "NonIndexed", "Indexed"),
-    "One of NonIndexed (pods are interchangeable), Indexed (each pod works on an index " +
-      "from 0 to completions - 1). Defaults to NonIndexed. Immutable in existing Jobs.",
+    "Tracking of completions. One of NonIndexed (pods are interchangeable), Indexed (each pod " +
+      "has an index from 0 to completions - 1, and each index must succeed once). Defaults to " +
+      "NonIndexed. Immutable in existing Jobs.",
   ),
   suspend: pointer(
     10,
     bool,
-    "Whether the Job is suspended. Suspending deletes its active pods and resets startTime " +
-      "on resumption. Defaults to false.",
+    "Whether the Job is suspended: no pods are created, and active ones are deleted. startTime " +
+      "is reset when the Job resumes. Defaults to false.",
   ),
   podReplacementPolicy: pointer(
     14,
     named("v1.PodReplacementPolicy", "TerminatingOrFailed", "Failed"),
-    "When a replacement pod is created. One of TerminatingOrFailed (as soon as a pod " +
-      "terminates), Failed (only once it has failed). Defaults to TerminatingOrFailed; must " +
-      "be Failed, its default then, with podFailurePolicy.",
+    "When to create replacement pods. One of TerminatingOrFailed (once a pod is terminating or " +
+      "has failed), Failed (only once it has terminated). Defaults to TerminatingOrFailed, " +
+      "with podFailurePolicy to Failed, which is then the only allowed value.",
   ),
   managedBy: pointer(
     15,
     string,
-    "Controller that reconciles the Job, as a domain-prefixed path of at most 63 " +
-      "characters. Absent for the built-in controller, which skips Jobs managed by others. " +
-      "Immutable in existing Jobs. Beta: feature gate JobManagedBy.",
+    "Controller that manages the Job, as a domain-prefixed path of at most 63 characters. The " +
+      "built-in controller manages Jobs without it and skips all others. Immutable in existing " +
+      "Jobs. Beta: feature gate JobManagedBy.",
   ),
 });
 
@@ -243,8 +246,8 @@ const condition = v1("JobCondition", "One observed condition of a Job.", {
       "FailureTarget",
       "SuccessCriteriaMet",
     ),
-    "One of Suspended, Complete, Failed, FailureTarget (about to fail), SuccessCriteriaMet " +
-      "(about to complete).",
+    "Type of the condition: Suspended, Complete, Failed, FailureTarget (about to fail) or " +
+      "SuccessCriteriaMet (about to complete).",
     { openApi: { enum: false } },
   ),
   status: required(
@@ -260,15 +263,12 @@ const condition = v1("JobCondition", "One observed condition of a Job.", {
 
 export const uncounted = v1(
   "UncountedTerminatedPods",
-  "Terminated pods that still have the Job's tracking finalizer.",
+  "UIDs of terminated pods that the Job controller has not yet added to its counters.",
   {
-    succeeded: value(
-      1,
-      list(uid),
-      "UIDs of succeeded pods that are not yet part of the counters.",
-      { listType: "set" },
-    ),
-    failed: value(2, list(uid), "UIDs of failed pods that are not yet part of the counters.", {
+    succeeded: value(1, list(uid), "UIDs of succeeded pods that are not yet counted.", {
+      listType: "set",
+    }),
+    failed: value(2, list(uid), "UIDs of failed pods that are not yet counted.", {
       listType: "set",
     }),
   },
@@ -288,52 +288,62 @@ const jobStatus = v1("JobStatus", "Observed state of a Job.", {
   startTime: pointer(
     2,
     time,
-    "Time at which the controller started the Job. Cleared by suspension and set again on " +
-      "resumption.",
+    "Time at which the Job controller started processing the Job. Reset when a suspended Job " +
+      "resumes.",
   ),
   completionTime: pointer(
     3,
     time,
-    "Time at which the Job completed successfully. Unset for Jobs that failed.",
+    "Time at which the Job completed successfully. Not set if it failed.",
   ),
-  active: value(4, int32, "Pods that are pending or running and not terminating."),
-  succeeded: value(5, int32, "Pods that reached phase Succeeded. Must not decrease."),
-  failed: value(6, int32, "Pods that reached phase Failed. Must not decrease."),
+  active: value(4, int32, "Number of pods that are pending or running, and not terminating."),
+  succeeded: value(5, int32, "Number of pods that reached phase Succeeded. Must not decrease."),
+  failed: value(6, int32, "Number of pods that reached phase Failed. Must not decrease."),
   terminating: pointer(
     11,
     int32,
-    "Pods that have a deletion timestamp and are still pending or running.",
+    "Number of terminating pods: pending or running, with a deletion timestamp.",
   ),
   completedIndexes: value(
     7,
     string,
-    "Indexes that succeeded, as sorted numbers and ranges: `0,2-4`. Only for Indexed Jobs.",
+    "Indexes that completed, as sorted numbers and ranges such as `0,2-4`. Only for Indexed Jobs.",
   ),
   failedIndexes: pointer(
     10,
     string,
-    "Indexes that failed, as sorted numbers and ranges: `0,2-4`. Only with backoffLimitPerIndex.",
+    "Indexes that failed, as sorted numbers and ranges such as `0,2-4`. Only with " +
+      "backoffLimitPerIndex.",
   ),
   uncountedTerminatedPods: pointer(
     8,
     uncounted,
-    "Pods on their way into the counters succeeded and failed. Absent when there are none.",
+    "UIDs of terminated pods that are not yet counted in succeeded and failed. Absent if there " +
+      "are none.",
   ),
-  ready: pointer(9, int32, "Active pods whose Ready condition is True."),
+  ready: pointer(9, int32, "Number of active pods whose Ready condition is True."),
 });
 
-export const jobV1 = v1("Job", "Job runs pods until a given number of them has succeeded.", {
-  metadata: value(1, objectMeta, "Standard object metadata."),
-  spec: value(2, jobSpec, "Pod template, completions, parallelism and failure handling."),
-  status: value(3, jobStatus, "Pod counts and outcome reported by the Job controller. Read-only."),
-});
+export const jobV1 = v1(
+  "Job",
+  "Job runs pods until a given number of them has finished successfully.",
+  {
+    metadata: value(1, objectMeta, "Standard object metadata."),
+    spec: value(2, jobSpec, "Pod template, completions, parallelism and failure handling."),
+    status: value(
+      3,
+      jobStatus,
+      "Pod counts and outcome reported by the Job controller. Read-only.",
+    ),
+  },
+);
 
 export const jobTemplateSpec = v1(
   "JobTemplateSpec",
   "Template of the Jobs that a CronJob creates.",
   {
-    metadata: value(1, objectMeta, "Labels and annotations of each Job."),
-    spec: value(2, jobSpec, "Specification that each Job starts with."),
+    metadata: value(1, objectMeta, "Metadata of the Jobs."),
+    spec: value(2, jobSpec, "Specification of the Jobs."),
   },
 );
 

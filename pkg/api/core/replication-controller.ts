@@ -70,7 +70,7 @@ const condition = v1(
     type: required(
       1,
       named("v1.ReplicationControllerConditionType"),
-      "Name of the condition: ReplicaFailure (a pod could not be created or deleted).",
+      "Type of the condition: ReplicaFailure (a pod could not be created or deleted).",
     ),
     status: required(
       2,

@@ -55,7 +55,7 @@ const migrationCondition = v1alpha1(
       named("v1.ConditionStatus", "True", "False", "Unknown"),
       "Status of the condition: one of True, False, Unknown.",
     ),
-    lastUpdateTime: value(3, time, "Time at which the condition was last written."),
+    lastUpdateTime: value(3, time, "Time at which the condition was last updated."),
     reason: value(4, string, "Machine-readable CamelCase reason for the last transition."),
     message: value(5, string, "Human-readable message with details about the last transition."),
   },
