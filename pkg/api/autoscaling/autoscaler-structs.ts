@@ -18,31 +18,39 @@ const atomic = { listType: "atomic" } as const;
 const sourceTypes = ["Object", "Pods", "Resource", "ContainerResource", "External"];
 const sourceType = named("v2.MetricSourceType", ...sourceTypes);
 
-const metricTarget = v2("MetricTarget", "Value that the autoscaler tries to keep a metric at.", {
-  type: required(
-    1,
-    named("v2.MetricTargetType", "Utilization", "Value", "AverageValue"),
-    "Which field holds the target. One of Utilization (averageUtilization), Value (value), " +
-      "AverageValue (averageValue).",
-    { openApi: { enum: false } },
-  ),
-  value: pointer(2, quantity, "Target of the metric as a whole. Must be positive."),
-  averageValue: pointer(3, quantity, "Target for the average over all pods. Must be positive."),
-  averageUtilization: pointer(
-    4,
-    int32,
-    "Target for the average over all pods, in percent of the resource requests. Only for " +
-      "resource metrics. Must be positive.",
-  ),
-});
+const metricTarget = v2(
+  "MetricTarget",
+  "Target value of a metric: as a whole, as an average, or as average utilization.",
+  {
+    type: required(
+      1,
+      named("v2.MetricTargetType", "Utilization", "Value", "AverageValue"),
+      "Type of the target, which is the field to set. One of Utilization (averageUtilization), " +
+        "Value (value), AverageValue (averageValue).",
+      { openApi: { enum: false } },
+    ),
+    value: pointer(2, quantity, "Target value of the metric. Must be positive."),
+    averageValue: pointer(
+      3,
+      quantity,
+      "Target for the average of the metric over all pods. Must be positive.",
+    ),
+    averageUtilization: pointer(
+      4,
+      int32,
+      "Target for the average resource usage of all pods, in percent of their requests. Only for " +
+        "resource metrics. Must be positive.",
+    ),
+  },
+);
 
-const metricValueStatus = v2("MetricValueStatus", "Value of a metric when it was last read.", {
-  value: pointer(1, quantity, "Value of the metric as a whole."),
-  averageValue: pointer(2, quantity, "Average over all pods, as an amount."),
+const metricValueStatus = v2("MetricValueStatus", "Current value of a metric.", {
+  value: pointer(1, quantity, "Current value of the metric as a quantity."),
+  averageValue: pointer(2, quantity, "Current average of the metric over all pods, as a quantity."),
   averageUtilization: pointer(
     3,
     int32,
-    "Average over all pods, in percent of the resource requests.",
+    "Current average resource usage of all pods, in percent of their requests.",
   ),
 });
 
@@ -58,23 +66,23 @@ const crossVersionObjectReference = v2(
 
 const metricIdentifier = v2(
   "MetricIdentifier",
-  "Name of a metric and, optionally, which of its series to use.",
+  "Name of a metric, and optionally a selector of its series.",
   {
     name: required(1, string, "Name of the metric in the metrics API."),
     selector: pointer(
       2,
       labelSelector,
-      "Label selector passed to the metrics API to narrow down the series. When absent, the " +
-        "name alone decides.",
+      "Label selector of the series, which is passed to the metrics server. If absent, only " +
+        "the name is used.",
     ),
   },
 );
 
-const target = (number: number) => required(number, metricTarget, "Value to scale towards.");
+const target = (number: number) => required(number, metricTarget, "Target value of the metric.");
 const current = (number: number) =>
-  required(number, metricValueStatus, "Most recent value of the metric.");
+  required(number, metricValueStatus, "Current value, as last read by the autoscaler.");
 const metric = (number: number) =>
-  required(number, metricIdentifier, "Metric that is read, by name and selector.");
+  required(number, metricIdentifier, "Name and selector of the metric.");
 const described = (number: number) =>
   required(number, crossVersionObjectReference, "Object that the metric describes.");
 const resourceName = required(
@@ -82,11 +90,11 @@ const resourceName = required(
   named("v1.ResourceName"),
   "Name of the resource: cpu, memory or an extended resource.",
 );
-const container = required(3, string, "Name of the container in the pods of the target.");
+const container = required(3, string, "Name of a container in the pods of the scale target.");
 
 const objectMetricSource = v2(
   "ObjectMetricSource",
-  "Metric that describes one Kubernetes object, for example hits per second of an Ingress.",
+  "Metric that describes a Kubernetes object, for example requests per second of an Ingress.",
   {
     describedObject: described(1),
     target: target(2),
@@ -96,8 +104,8 @@ const objectMetricSource = v2(
 
 const podsMetricSource = v2(
   "PodsMetricSource",
-  "Metric that every pod of the target reports, averaged before it is compared. The " +
-    "target type must be AverageValue.",
+  "Metric that describes each pod of the scale target, for example transactions per second. " +
+    "Values are averaged; the target type must be AverageValue.",
   {
     metric: metric(1),
     target: target(2),
@@ -106,7 +114,8 @@ const podsMetricSource = v2(
 
 const resourceMetricSource = v2(
   "ResourceMetricSource",
-  "Usage of a compute resource by the pods, relative to their requests or absolute.",
+  "Usage of a compute resource by the pods of the scale target, in total or relative to their " +
+    "requests.",
   {
     name: resourceName,
     target: target(2),
@@ -115,20 +124,21 @@ const resourceMetricSource = v2(
 
 const containerResourceMetricSource = v2(
   "ContainerResourceMetricSource",
-  "Usage of a compute resource by one container in each pod.",
+  "Usage of a compute resource by one container in each pod of the scale target.",
   { name: resourceName, target: target(2), container },
 );
 
 const externalMetricSource = v2(
   "ExternalMetricSource",
-  "Metric from outside the cluster, for example the length of a cloud queue.",
+  "Metric that is not associated with a Kubernetes object, for example the length of a queue " +
+    "in a cloud messaging service.",
   {
     metric: metric(1),
     target: target(2),
   },
 );
 
-const metricSpec = v2("MetricSpec", "One metric to scale on, with its target.", {
+const metricSpec = v2("MetricSpec", "Metric to scale on and its target value.", {
   type: required(
     1,
     sourceType,
@@ -139,29 +149,34 @@ const metricSpec = v2("MetricSpec", "One metric to scale on, with its target.", 
   object: pointer(
     2,
     objectMetricSource,
-    "Metric of a single object in the namespace, for type Object.",
+    "Metric that describes a single object in the namespace, for type Object.",
   ),
-  pods: pointer(3, podsMetricSource, "Metric reported by each pod of the target, for type Pods."),
+  pods: pointer(
+    3,
+    podsMetricSource,
+    "Metric that describes each pod of the scale target, for type Pods.",
+  ),
   resource: pointer(
     4,
     resourceMetricSource,
-    "CPU, memory or another resource used by the pods of the target, for type Resource.",
+    "Compute resource used by the pods of the scale target, for type Resource.",
   ),
   containerResource: pointer(
     7,
     containerResourceMetricSource,
-    "Resource used by one named container of each pod, for type ContainerResource.",
+    "Compute resource used by one container in each pod of the scale target, for type " +
+      "ContainerResource.",
   ),
   external: pointer(
     5,
     externalMetricSource,
-    "Metric that does not belong to any Kubernetes object, for type External.",
+    "Metric that is not associated with a Kubernetes object, for type External.",
   ),
 });
 
 const objectMetricStatus = v2(
   "ObjectMetricStatus",
-  "Last reading of a metric that describes one Kubernetes object.",
+  "Current value of a metric that describes a Kubernetes object.",
   {
     metric: metric(1),
     current: current(2),
@@ -171,7 +186,7 @@ const objectMetricStatus = v2(
 
 const podsMetricStatus = v2(
   "PodsMetricStatus",
-  "Last reading of a metric that every pod reports.",
+  "Current value of a metric that describes each pod of the scale target.",
   {
     metric: metric(1),
     current: current(2),
@@ -180,7 +195,7 @@ const podsMetricStatus = v2(
 
 const resourceMetricStatus = v2(
   "ResourceMetricStatus",
-  "Last reading of the resource usage of the pods.",
+  "Current usage of a compute resource by the pods of the scale target.",
   {
     name: resourceName,
     current: current(2),
@@ -189,20 +204,20 @@ const resourceMetricStatus = v2(
 
 const containerResourceMetricStatus = v2(
   "ContainerResourceMetricStatus",
-  "Last reading of the resource usage of one container in each pod.",
+  "Current usage of a compute resource by one container in each pod of the scale target.",
   { name: resourceName, current: current(2), container },
 );
 
 const externalMetricStatus = v2(
   "ExternalMetricStatus",
-  "Last reading of a metric from outside the cluster.",
+  "Current value of a metric that is not associated with a Kubernetes object.",
   {
     metric: metric(1),
     current: current(2),
   },
 );
 
-const metricStatus = v2("MetricStatus", "One metric as the autoscaler last read it.", {
+const metricStatus = v2("MetricStatus", "Last value of a metric, as read by the autoscaler.", {
   type: required(
     1,
     sourceType,
@@ -212,118 +227,120 @@ const metricStatus = v2("MetricStatus", "One metric as the autoscaler last read 
   object: pointer(
     2,
     objectMetricStatus,
-    "Reading of a metric of a single object, for type Object.",
+    "Value of a metric that describes a single object, for type Object.",
   ),
-  pods: pointer(3, podsMetricStatus, "Reading of a metric reported by each pod, for type Pods."),
+  pods: pointer(3, podsMetricStatus, "Value of a metric that describes each pod, for type Pods."),
   resource: pointer(
     4,
     resourceMetricStatus,
-    "Reading of the resource usage of whole pods, for type Resource.",
+    "Usage of a compute resource by the pods, for type Resource.",
   ),
   containerResource: pointer(
     7,
     containerResourceMetricStatus,
-    "Reading of the resource usage of one container of each pod, for type ContainerResource.",
+    "Usage of a compute resource by one container in each pod, for type ContainerResource.",
   ),
   external: pointer(
     5,
     externalMetricStatus,
-    "Reading of a metric from outside the cluster, for type External.",
+    "Value of a metric that is not associated with a Kubernetes object, for type External.",
   ),
 });
 
 const scalingPolicy = v2(
   "HPAScalingPolicy",
-  "Limit on how much the replica count may change within a period.",
+  "Scaling policy: limits the change of the replica count within a period.",
   {
     type: required(
       1,
       named("v2.HPAScalingPolicyType", "Pods", "Percent"),
-      "Unit of value: one of Pods, Percent (of the replicas at the start of the period).",
+      "Type of the policy, which is the unit of value: one of Pods, Percent (of the replicas " +
+        "at the start of the period).",
       { openApi: { enum: false } },
     ),
-    value: required(2, int32, "Largest change allowed within the period. Must be greater than 0."),
-    periodSeconds: required(3, int32, "Length of the period, in seconds: 1 to 1800."),
+    value: required(2, int32, "Maximum change within the period. Must be greater than 0."),
+    periodSeconds: required(3, int32, "Length of the period in seconds, 1 to 1800."),
   },
 );
 
-const scalingRules = v2("HPAScalingRules", "Pace of scaling in one direction.", {
-  stabilizationWindowSeconds: pointer(
-    3,
-    int32,
-    "Seconds of past recommendations to consider: the most conservative one in the window " +
-      "is applied. 0 to 3600. Defaults to 0 for scaling up and to 300 for scaling down.",
-  ),
-  selectPolicy: pointer(
+const scalingRules = v2(
+  "HPAScalingRules",
+  "Scaling rules for one direction: stabilization window, policies and tolerance.",
+  {
+    stabilizationWindowSeconds: pointer(
+      3,
+      int32,
+      "Seconds for which past recommendations are considered: the most conservative of them is " +
+        "used. 0 to 3600. Defaults to 0 for scaling up and to 300 for scaling down.",
+    ),
+    selectPolicy: pointer(
+      1,
+      named("v2.ScalingPolicySelect", "Max", "Min", "Disabled"),
+      "Policy to use if there are several. One of Max (allows the largest change), Min (allows " +
+        "the smallest change), Disabled (no scaling in this direction). Defaults to Max.",
+      { openApi: { enum: false } },
+    ),
+    policies: value(
+      2,
+      list(scalingPolicy),
+      "Scaling policies, which limit the change per period. Defaults to 100 percent per 15 " +
+        "seconds, and for scaling up also to 4 pods per 15 seconds.",
+      { ...atomic, seesEmpty: true },
+    ),
+    tolerance: pointer(
+      4,
+      quantity,
+      "Tolerance for the ratio of the current to the desired metric value, within which no " +
+        "scaling happens: 0.1 is 10%. Defaults to that of kube-controller-manager, 10%. Alpha: " +
+        "requires the feature gate HPAConfigurableTolerance.",
+      {
+        gate: "HPAConfigurableTolerance",
+      },
+    ),
+  },
+);
+
+const behavior = v2("HorizontalPodAutoscalerBehavior", "Scaling behavior in each direction.", {
+  scaleUp: pointer(
     1,
-    named("v2.ScalingPolicySelect", "Max", "Min", "Disabled"),
-    "Which policy applies. One of Max (allows the largest change), Min (the smallest), " +
-      "Disabled (no scaling in this direction). Defaults to Max.",
-    { openApi: { enum: false } },
+    scalingRules,
+    "Scaling policy for scaling up. By default, at most the higher of 4 pods and 100 percent " +
+      "are added per 15 seconds, without stabilization.",
   ),
-  policies: value(
+  scaleDown: pointer(
     2,
-    list(scalingPolicy),
-    "Limits of the pace. Defaults to 100 percent per 15 seconds, and for scaling up also " +
-      "to 4 pods per 15 seconds.",
-    { ...atomic, seesEmpty: true },
-  ),
-  tolerance: pointer(
-    4,
-    quantity,
-    "Relative difference between metric and target, 0.1 for 10%, up to which no scaling " +
-      "happens. Defaults to the tolerance of kube-controller-manager, 10%. Alpha: requires " +
-      "the feature gate HPAConfigurableTolerance.",
-    {
-      gate: "HPAConfigurableTolerance",
-    },
+    scalingRules,
+    "Scaling policy for scaling down. By default, all pods down to minReplicas may be " +
+      "removed, with a stabilization window of 300 seconds.",
   ),
 });
-
-const behavior = v2(
-  "HorizontalPodAutoscalerBehavior",
-  "Pace of scaling, separately for each direction.",
-  {
-    scaleUp: pointer(
-      1,
-      scalingRules,
-      "Rules for adding replicas. By default without stabilization, and with at most 4 pods " +
-        "or 100 percent more per 15 seconds.",
-    ),
-    scaleDown: pointer(
-      2,
-      scalingRules,
-      "Rules for removing replicas. By default with a stabilization window of 300 seconds.",
-    ),
-  },
-);
 
 const spec = v2("HorizontalPodAutoscalerSpec", "Desired behavior of a HorizontalPodAutoscaler.", {
   scaleTargetRef: required(
     1,
     crossVersionObjectReference,
-    "Object to scale, in the same namespace. It must serve the scale subresource.",
+    "Object to scale, in the same namespace. It must have a scale subresource.",
   ),
   minReplicas: pointer(
     2,
     int32,
-    "Lower bound of the replica count. 0 requires the feature gate HPAScaleToZero and an " +
+    "Lower limit of the replica count. 0 requires the feature gate HPAScaleToZero and an " +
       "Object or External metric. Defaults to 1.",
     { default: 1 },
   ),
   maxReplicas: required(
     3,
     int32,
-    "Upper bound of the replica count. Must not be less than minReplicas.",
+    "Upper limit of the replica count. Must not be less than minReplicas.",
   ),
   metrics: value(
     4,
     list(metricSpec),
-    "Metrics to scale on; the highest replica count that any of them demands wins. " +
-      "Defaults to 80% average CPU utilization.",
+    "Metrics from which the desired replica count is calculated; the highest result of all " +
+      "metrics is used. Defaults to 80% average CPU utilization.",
     atomic,
   ),
-  behavior: pointer(5, behavior, "How fast the replica count may grow and shrink."),
+  behavior: pointer(5, behavior, "Scaling behavior in each direction: limits and stabilization."),
 });
 
 const condition = v2(
@@ -338,8 +355,9 @@ const condition = v2(
         "AbleToScale",
         "ScalingLimited",
       ),
-      "One of ScalingActive (metrics can be read), AbleToScale (the target can be scaled), " +
-        "ScalingLimited (minReplicas or maxReplicas holds the count).",
+      "Type of the condition: ScalingActive (the desired replicas can be calculated), " +
+        "AbleToScale (the target can be read and scaled) or ScalingLimited (minReplicas or " +
+        "maxReplicas limits the replicas).",
       { openApi: { enum: false } },
     ),
     status: required(
@@ -356,12 +374,25 @@ const condition = v2(
 const status = v2("HorizontalPodAutoscalerStatus", "Observed state of a HorizontalPodAutoscaler.", {
   observedGeneration: pointer(1, int64, "Value of metadata.generation that this status describes."),
   lastScaleTime: pointer(2, time, "Time at which the autoscaler last changed the replica count."),
-  currentReplicas: value(3, int32, "Replicas of the target when the autoscaler last looked."),
-  desiredReplicas: required(4, int32, "Replicas that the autoscaler last computed."),
-  currentMetrics: required(5, list(metricStatus), "Last readings of the metrics.", {
-    ...atomic,
-    required: false,
-  }),
+  currentReplicas: value(
+    3,
+    int32,
+    "Number of replicas of the scale target, as last seen by the autoscaler.",
+  ),
+  desiredReplicas: required(
+    4,
+    int32,
+    "Number of replicas of the scale target, as last calculated by the autoscaler.",
+  ),
+  currentMetrics: required(
+    5,
+    list(metricStatus),
+    "Last values of the metrics, as read by the autoscaler.",
+    {
+      ...atomic,
+      required: false,
+    },
+  ),
   conditions: value(
     6,
     list(condition),
@@ -377,11 +408,12 @@ const status = v2("HorizontalPodAutoscalerStatus", "Observed state of a Horizont
 
 export const horizontalPodAutoscalerV2 = v2(
   "HorizontalPodAutoscaler",
-  "HorizontalPodAutoscaler adjusts the replica count of a workload to the metrics it observes.",
+  "HorizontalPodAutoscaler automatically scales the replica count of a workload according to " +
+    "observed metrics.",
   {
     metadata: value(1, objectMeta, "Standard object metadata."),
-    spec: value(2, spec, "Target, replica bounds, metrics and pace of scaling."),
-    status: value(3, status, "Last computed replica count and metric readings. Read-only."),
+    spec: value(2, spec, "Scale target, replica limits, metrics and scaling behavior."),
+    status: value(3, status, "Current and desired replicas, and current metrics. Read-only."),
   },
 );
 

@@ -40,7 +40,7 @@ const resourceName = required(
 
 const objectMetricSource = v1(
   "ObjectMetricSource",
-  "Metric that describes one Kubernetes object, for example hits per second of an Ingress.",
+  "Metric that describes a Kubernetes object, for example requests per second of an Ingress.",
   {
     target: described,
     metricName: metricName(2),
@@ -66,7 +66,8 @@ const podsMetricSource = v1(
 
 const resourceMetricSource = v1(
   "ResourceMetricSource",
-  "Usage of a compute resource by the pods, relative to their requests or absolute.",
+  "Usage of a compute resource by the pods of the scale target, in total or relative to their " +
+    "requests.",
   {
     name: resourceName,
     targetAverageUtilization: pointer(
@@ -80,7 +81,7 @@ const resourceMetricSource = v1(
 
 const containerResourceMetricSource = v1(
   "ContainerResourceMetricSource",
-  "Usage of a compute resource by one container in each pod.",
+  "Usage of a compute resource by one container in each pod of the scale target.",
   {
     name: resourceName,
     targetAverageUtilization: pointer(
@@ -89,13 +90,14 @@ const containerResourceMetricSource = v1(
       "Target for the average over all pods, in percent of the resource requests.",
     ),
     targetAverageValue: pointer(3, quantity, "Target for the average over all pods, as an amount."),
-    container: required(5, string, "Name of the container in the pods of the target."),
+    container: required(5, string, "Name of a container in the pods of the scale target."),
   },
 );
 
 const externalMetricSource = v1(
   "ExternalMetricSource",
-  "Metric from outside the cluster, for example the length of a cloud queue.",
+  "Metric that is not associated with a Kubernetes object, for example the length of a queue " +
+    "in a cloud messaging service.",
   {
     metricName: metricName(1),
     metricSelector: selector(2),
@@ -112,7 +114,7 @@ const externalMetricSource = v1(
   },
 );
 
-export const metricSpecV1 = v1("MetricSpec", "One metric to scale on, with its target.", {
+export const metricSpecV1 = v1("MetricSpec", "Metric to scale on and its target value.", {
   type: required(
     1,
     sourceType,
@@ -122,23 +124,28 @@ export const metricSpecV1 = v1("MetricSpec", "One metric to scale on, with its t
   object: pointer(
     2,
     objectMetricSource,
-    "Metric of a single object in the namespace, for type Object.",
+    "Metric that describes a single object in the namespace, for type Object.",
   ),
-  pods: pointer(3, podsMetricSource, "Metric reported by each pod of the target, for type Pods."),
+  pods: pointer(
+    3,
+    podsMetricSource,
+    "Metric that describes each pod of the scale target, for type Pods.",
+  ),
   resource: pointer(
     4,
     resourceMetricSource,
-    "CPU, memory or another resource used by the pods of the target, for type Resource.",
+    "Compute resource used by the pods of the scale target, for type Resource.",
   ),
   containerResource: pointer(
     7,
     containerResourceMetricSource,
-    "Resource used by one named container of each pod, for type ContainerResource.",
+    "Compute resource used by one container in each pod of the scale target, for type " +
+      "ContainerResource.",
   ),
   external: pointer(
     5,
     externalMetricSource,
-    "Metric that does not belong to any Kubernetes object, for type External.",
+    "Metric that is not associated with a Kubernetes object, for type External.",
   ),
 });
 
@@ -152,7 +159,7 @@ const utilization = pointer(
 
 const objectMetricStatus = v1(
   "ObjectMetricStatus",
-  "Last reading of a metric that describes one Kubernetes object.",
+  "Current value of a metric that describes a Kubernetes object.",
   {
     target: described,
     metricName: metricName(2),
@@ -164,7 +171,7 @@ const objectMetricStatus = v1(
 
 const podsMetricStatus = v1(
   "PodsMetricStatus",
-  "Last reading of a metric that every pod reports.",
+  "Current value of a metric that describes each pod of the scale target.",
   {
     metricName: metricName(1),
     currentAverageValue: currentAverage(2),
@@ -174,7 +181,7 @@ const podsMetricStatus = v1(
 
 const resourceMetricStatus = v1(
   "ResourceMetricStatus",
-  "Last reading of the resource usage of the pods.",
+  "Current usage of a compute resource by the pods of the scale target.",
   {
     name: resourceName,
     currentAverageUtilization: utilization,
@@ -184,18 +191,18 @@ const resourceMetricStatus = v1(
 
 const containerResourceMetricStatus = v1(
   "ContainerResourceMetricStatus",
-  "Last reading of the resource usage of one container in each pod.",
+  "Current usage of a compute resource by one container in each pod of the scale target.",
   {
     name: resourceName,
     currentAverageUtilization: utilization,
     currentAverageValue: currentAverage(3),
-    container: required(4, string, "Name of the container in the pods of the target."),
+    container: required(4, string, "Name of a container in the pods of the scale target."),
   },
 );
 
 const externalMetricStatus = v1(
   "ExternalMetricStatus",
-  "Last reading of a metric from outside the cluster.",
+  "Current value of a metric that is not associated with a Kubernetes object.",
   {
     metricName: metricName(1),
     metricSelector: selector(2),
@@ -204,34 +211,38 @@ const externalMetricStatus = v1(
   },
 );
 
-export const metricStatusV1 = v1("MetricStatus", "One metric as the autoscaler last read it.", {
-  type: required(
-    1,
-    sourceType,
-    "Source of the metric: one of Object, Pods, Resource, ContainerResource, External.",
-  ),
-  object: pointer(
-    2,
-    objectMetricStatus,
-    "Reading of a metric of a single object, for type Object.",
-  ),
-  pods: pointer(3, podsMetricStatus, "Reading of a metric reported by each pod, for type Pods."),
-  resource: pointer(
-    4,
-    resourceMetricStatus,
-    "Reading of the resource usage of whole pods, for type Resource.",
-  ),
-  containerResource: pointer(
-    7,
-    containerResourceMetricStatus,
-    "Reading of the resource usage of one container of each pod, for type ContainerResource.",
-  ),
-  external: pointer(
-    5,
-    externalMetricStatus,
-    "Reading of a metric from outside the cluster, for type External.",
-  ),
-});
+export const metricStatusV1 = v1(
+  "MetricStatus",
+  "Last value of a metric, as read by the autoscaler.",
+  {
+    type: required(
+      1,
+      sourceType,
+      "Source of the metric: one of Object, Pods, Resource, ContainerResource, External.",
+    ),
+    object: pointer(
+      2,
+      objectMetricStatus,
+      "Value of a metric that describes a single object, for type Object.",
+    ),
+    pods: pointer(3, podsMetricStatus, "Value of a metric that describes each pod, for type Pods."),
+    resource: pointer(
+      4,
+      resourceMetricStatus,
+      "Usage of a compute resource by the pods, for type Resource.",
+    ),
+    containerResource: pointer(
+      7,
+      containerResourceMetricStatus,
+      "Usage of a compute resource by one container in each pod, for type ContainerResource.",
+    ),
+    external: pointer(
+      5,
+      externalMetricStatus,
+      "Value of a metric that is not associated with a Kubernetes object, for type External.",
+    ),
+  },
+);
 
 export const conditionV1 = v1(
   "HorizontalPodAutoscalerCondition",
@@ -245,8 +256,9 @@ export const conditionV1 = v1(
         "AbleToScale",
         "ScalingLimited",
       ),
-      "One of ScalingActive (metrics can be read), AbleToScale (the target can be scaled), " +
-        "ScalingLimited (minReplicas or maxReplicas holds the count).",
+      "Type of the condition: ScalingActive (the desired replicas can be calculated), " +
+        "AbleToScale (the target can be read and scaled) or ScalingLimited (minReplicas or " +
+        "maxReplicas limits the replicas).",
     ),
     status: required(
       2,
@@ -263,32 +275,41 @@ const spec = v1("HorizontalPodAutoscalerSpec", "Desired behavior of a Horizontal
   scaleTargetRef: required(
     1,
     crossVersionObjectReference,
-    "Object to scale, in the same namespace. It must serve the scale subresource.",
+    "Object to scale, in the same namespace. It must have a scale subresource.",
   ),
   minReplicas: pointer(
     2,
     int32,
-    "Lower bound of the replica count. 0 requires the feature gate HPAScaleToZero. Defaults to 1.",
+    "Lower limit of the replica count. 0 requires the feature gate HPAScaleToZero, and an " +
+      "Object or External metric set through autoscaling/v2. Defaults to 1.",
     { default: 1 },
   ),
   maxReplicas: required(
     3,
     int32,
-    "Upper bound of the replica count. Must not be less than minReplicas.",
+    "Upper limit of the replica count. Must not be less than minReplicas.",
   ),
   targetCPUUtilizationPercentage: pointer(
     4,
     int32,
-    "Target for the average CPU usage of the pods, in percent of their requests. Defaults " +
-      "to 80 when no other metric is set. Other metrics need autoscaling/v2.",
+    "Target for the average CPU usage of the pods, in percent of their requests. Defaults to " +
+      "80 if there is no other metric. autoscaling/v2 supports other metrics.",
   ),
 });
 
 const status = v1("HorizontalPodAutoscalerStatus", "Observed state of a HorizontalPodAutoscaler.", {
   observedGeneration: pointer(1, int64, "Value of metadata.generation that this status describes."),
   lastScaleTime: pointer(2, time, "Time at which the autoscaler last changed the replica count."),
-  currentReplicas: required(3, int32, "Replicas of the target when the autoscaler last looked."),
-  desiredReplicas: required(4, int32, "Replicas that the autoscaler last computed."),
+  currentReplicas: required(
+    3,
+    int32,
+    "Number of replicas of the scale target, as last seen by the autoscaler.",
+  ),
+  desiredReplicas: required(
+    4,
+    int32,
+    "Number of replicas of the scale target, as last calculated by the autoscaler.",
+  ),
   currentCPUUtilizationPercentage: pointer(
     5,
     int32,
@@ -298,12 +319,16 @@ const status = v1("HorizontalPodAutoscalerStatus", "Observed state of a Horizont
 
 export const horizontalPodAutoscalerV1 = v1(
   "HorizontalPodAutoscaler",
-  "HorizontalPodAutoscaler adjusts the replica count of a workload to its CPU usage. " +
-    "Version v2 supports more metrics.",
+  "HorizontalPodAutoscaler automatically scales the replica count of a workload according to " +
+    "its CPU utilization. autoscaling/v2 supports more metrics.",
   {
     metadata: value(1, objectMeta, "Standard object metadata."),
-    spec: value(2, spec, "Target, replica bounds and CPU utilization to keep."),
-    status: value(3, status, "Last computed replica count and CPU reading. Read-only."),
+    spec: value(2, spec, "Scale target, replica limits and target CPU utilization."),
+    status: value(
+      3,
+      status,
+      "Current and desired replicas, and current CPU utilization. Read-only.",
+    ),
   },
 );
 

@@ -5,27 +5,27 @@ import { ageColumn, ageOf, column, nameOf } from "../printing.ts";
 
 const v1 = structs("api/autoscaling/v1");
 
-const scaleSpec = v1("ScaleSpec", "Desired size of a scalable object.", {
+const scaleSpec = v1("ScaleSpec", "Desired scale of an object.", {
   replicas: value(1, int32, "Desired number of replicas. Must not be negative. Defaults to 0.", {
     default: 0,
     openApi: { default: true },
   }),
 });
 
-const scaleStatus = v1("ScaleStatus", "Observed size of a scalable object.", {
-  replicas: required(1, int32, "Replicas that currently exist."),
+const scaleStatus = v1("ScaleStatus", "Observed scale of an object.", {
+  replicas: required(1, int32, "Number of replicas observed."),
   selector: value(
     2,
     string,
-    "Label selector of the pods in its string form, for example `app=web,tier=front`. " +
-      "Autoscalers use it to find the pods.",
+    "Label selector of the pods in string form, for example `app=web,tier=front`. Autoscalers " +
+      "use it to find the pods.",
   ),
 });
 
 export const scaleV1 = v1(
   "Scale",
-  "Scale is the body of the scale subresource: it reads and sets the replica count of " +
-    "any scalable object.",
+  "Scale is the body of the scale subresource, which reads and sets the replica count of any " +
+    "scalable object.",
   {
     metadata: value(
       1,
@@ -33,8 +33,8 @@ export const scaleV1 = v1(
       "Standard object metadata. Name, namespace, UID and resourceVersion are those of the " +
         "scaled object.",
     ),
-    spec: value(2, scaleSpec, "Replica count to set."),
-    status: value(3, scaleStatus, "Replica count found. Read-only."),
+    spec: value(2, scaleSpec, "Desired number of replicas of the object."),
+    status: value(3, scaleStatus, "Current number of replicas of the object. Read-only."),
   },
 );
 

@@ -36,91 +36,93 @@ import { entry, invalidEach, mustNotChange, duplicateIndexes } from "../strategy
 
 const v1 = structs("api/discovery/v1");
 
-const endpointConditions = v1(
-  "EndpointConditions",
-  "State of one endpoint, as far as routing is concerned.",
-  {
-    ready: pointer(
-      1,
-      bool,
-      "Whether the endpoint accepts traffic: it serves and is not terminating. Absent means true.",
-    ),
-    serving: pointer(
-      2,
-      bool,
-      "Whether the endpoint can serve traffic, even while it terminates. Absent means the " +
-        "same as ready.",
-    ),
-    terminating: pointer(3, bool, "Whether the endpoint is being shut down. Absent means false."),
-  },
-);
-
-const forZone = v1("ForZone", "Zone whose clients should use an endpoint.", {
-  name: required(1, string, "Name of the zone, as in the topology label of nodes."),
+const endpointConditions = v1("EndpointConditions", "Current conditions of an endpoint.", {
+  ready: pointer(
+    1,
+    bool,
+    "Whether the endpoint is ready to receive traffic: usually if it is serving and not " +
+      "terminating. Absent means true.",
+  ),
+  serving: pointer(
+    2,
+    bool,
+    "Whether the endpoint is able to receive traffic, for example because its pod is ready, " +
+      "even while terminating. Absent means true.",
+  ),
+  terminating: pointer(3, bool, "Whether the endpoint is terminating. Absent means false."),
 });
 
-const forNode = v1("ForNode", "Node whose clients should use an endpoint.", {
+const forZone = v1("ForZone", "Zone from which an endpoint should be used.", {
+  name: required(1, string, "Name of the zone, as in the zone label of nodes."),
+});
+
+const forNode = v1("ForNode", "Node from which an endpoint should be used.", {
   name: required(1, string, "Name of the node: its metadata.name."),
 });
 
 const endpointHints = v1(
   "EndpointHints",
-  "Clients that an endpoint should preferably serve, for topology-aware routing.",
+  "Hints on which clients should use an endpoint, for topology-aware routing.",
   {
-    forZones: value(1, list(forZone), "Zones whose clients should use the endpoint, at most 8.", {
+    forZones: value(1, list(forZone), "Zones from which the endpoint should be used, at most 8.", {
       listType: "atomic",
     }),
     forNodes: value(
       2,
       list(forNode),
-      "Nodes whose clients should use the endpoint, at most 8. Takes precedence over " +
+      "Nodes from which the endpoint should be used, at most 8. Takes precedence over " +
         "forZones. Beta: feature gate PreferSameTrafficDistribution.",
       { listType: "atomic" },
     ),
   },
 );
 
-const endpoint = v1("Endpoint", "One network endpoint behind a Service, usually a pod.", {
+const endpoint = v1("Endpoint", "Single backend that implements a Service, usually a pod.", {
   addresses: required(
     1,
     list(string),
-    "1 to 100 interchangeable addresses of the type in addressType. kube-proxy uses the " +
-      "first one only.",
+    "Addresses of the endpoint, 1 to 100, of the type that addressType says. kube-proxy uses " +
+      "the first one only.",
     {
       listType: "set",
     },
   ),
-  conditions: value(2, endpointConditions, "Readiness of the endpoint."),
-  hostname: pointer(3, string, "Host name of the endpoint, a DNS label, used for its DNS record."),
+  conditions: value(
+    2,
+    endpointConditions,
+    "Conditions of the endpoint: ready, serving and terminating.",
+  ),
+  hostname: pointer(
+    3,
+    string,
+    "Host name of the endpoint, a DNS label. Used in DNS names to tell endpoints apart.",
+  ),
   targetRef: pointer(4, objectReference, "Object that provides the endpoint, usually a pod."),
   deprecatedTopology: value(
     5,
     map(string),
-    "Topology labels carried over from discovery v1beta1. Read-only; zone and nodeName " +
-      "replace it.",
+    "Deprecated: topology labels of the v1beta1 API, replaced by zone and nodeName. Writes are " +
+      "ignored.",
   ),
   nodeName: pointer(
     6,
     string,
-    "Node that hosts the endpoint. Needed for traffic policies that stay on a node.",
+    "Name of the node that hosts the endpoint. Traffic policies that prefer local endpoints " +
+      "depend on it.",
   ),
-  zone: pointer(7, string, "Zone of the endpoint, as in the topology label of its node."),
-  hints: pointer(
-    8,
-    endpointHints,
-    "Suggested clients of the endpoint, set by the EndpointSlice controller.",
-  ),
+  zone: pointer(7, string, "Name of the zone of the endpoint, as in the zone label of its node."),
+  hints: pointer(8, endpointHints, "Hints on which clients should use the endpoint."),
 });
 
 const endpointPort = v1(
   "EndpointPort",
-  "Port that all endpoints of a slice expose.",
+  "Port exposed by the endpoints of an EndpointSlice.",
   {
     name: pointer(
       1,
       string,
-      "Name of the port: a DNS label, unique within the slice. Corresponds to the port name " +
-        'of the Service. Defaults to "".',
+      "Name of the port: empty or a DNS label, and unique within the slice. Corresponds to the " +
+        'port name of the Service. Defaults to "".',
       { default: "" },
     ),
     protocol: pointer(
@@ -132,7 +134,8 @@ const endpointPort = v1(
     port: pointer(
       3,
       int32,
-      "Port number. When absent, consumers interpret it as all ports, or as their context defines.",
+      "Port number of the endpoint. For a Service, it is the target port. If absent, its " +
+        "meaning is up to the consumer.",
     ),
     appProtocol: pointer(
       4,
@@ -147,27 +150,26 @@ const endpointPort = v1(
 
 const endpointSliceV1 = v1(
   "EndpointSlice",
-  "EndpointSlice holds a subset of the endpoints of a Service. Large Services have " +
-    "several slices.",
+  "EndpointSlice represents a set of endpoints of a Service. All slices of a Service together " +
+    "make up its endpoints.",
   {
     metadata: value(
       1,
       objectMeta,
-      "Standard object metadata. A label connects the slice with its Service.",
+      "Standard object metadata. The label service-name refers to the Service of the slice.",
     ),
     addressType: required(
       4,
       named("v1.AddressType", "IPv4", "IPv6", "FQDN"),
-      "Type of all addresses in the slice: one of IPv4, IPv6, FQDN. Immutable.",
+      "Type of the addresses in the slice: one of IPv4, IPv6, FQDN (deprecated). Immutable.",
     ),
-    endpoints: required(2, list(endpoint), "Endpoints of the slice, at most 1000.", {
+    endpoints: required(2, list(endpoint), "Endpoints in the slice, at most 1000.", {
       listType: "atomic",
     }),
     ports: required(
       3,
       list(endpointPort),
-      "Ports that every endpoint exposes. An empty list means no ports; the name may be " +
-        "empty for a single port.",
+      "Ports exposed by each endpoint in the slice, at most 100, with unique names.",
       { listType: "atomic", openApi: { required: false } },
     ),
   },

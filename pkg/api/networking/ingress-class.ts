@@ -17,7 +17,7 @@ const v1 = structs("api/networking/v1");
 
 const ingressClassParametersReference = v1(
   "IngressClassParametersReference",
-  "Reference to the object with the controller-specific settings of an IngressClass.",
+  "Reference to the object with the parameters of an IngressClass.",
   {
     apiGroup: pointer(1, string, "API group of the referenced object. Absent for the core group.", {
       protoName: "aPIGroup",
@@ -27,7 +27,7 @@ const ingressClassParametersReference = v1(
     scope: nullablePointer(
       4,
       string,
-      "Where the object lives: one of Cluster, Namespace. Defaults to Cluster.",
+      "Scope of the object: one of Cluster, Namespace. Defaults to Cluster.",
       {
         default: "Cluster",
       },
@@ -35,37 +35,41 @@ const ingressClassParametersReference = v1(
     namespace: pointer(
       5,
       string,
-      "Namespace of the object. Required when scope is Namespace; must be absent when it is " +
-        "Cluster.",
+      "Namespace of the referenced object. Required for scope Namespace, and not allowed for " +
+        "scope Cluster.",
     ),
   },
 );
 
-const ingressClassSpec = v1("IngressClassSpec", "Controller of an IngressClass and its settings.", {
-  controller: value(
-    1,
-    string,
-    "Controller that serves Ingresses of this class, as a domain-prefixed path of at most " +
-      "250 characters: `example.com/controller`. Immutable.",
-  ),
-  parameters: pointer(
-    2,
-    ingressClassParametersReference,
-    "Object with further settings for the controller. The controller defines which kinds " +
-      "it accepts.",
-  ),
-});
+const ingressClassSpec = v1(
+  "IngressClassSpec",
+  "Controller of an IngressClass and its parameters.",
+  {
+    controller: value(
+      1,
+      string,
+      "Name of the controller that handles Ingresses of this class: a domain-prefixed path of at " +
+        "most 250 characters, for example `example.com/ingress-controller`. Immutable.",
+    ),
+    parameters: pointer(
+      2,
+      ingressClassParametersReference,
+      "Object with additional configuration for the controller, usually a custom resource.",
+    ),
+  },
+);
 
 const ingressClassV1 = v1(
   "IngressClass",
-  "IngressClass names an Ingress controller that Ingresses select in ingressClassName.",
+  "IngressClass represents a class of Ingresses, which select it by ingressClassName, and the " +
+    "controller that implements it.",
   {
     metadata: value(
       1,
       objectMeta,
-      "Standard object metadata. An annotation marks the default class of the cluster.",
+      "Standard object metadata. The annotation is-default-class marks the default of the cluster.",
     ),
-    spec: value(2, ingressClassSpec, "Controller of the class."),
+    spec: value(2, ingressClassSpec, "Controller of the class, and its parameters."),
   },
 );
 

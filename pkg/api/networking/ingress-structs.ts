@@ -18,7 +18,7 @@ const v1 = structs("api/networking/v1");
 
 const serviceBackendPort = v1(
   "ServiceBackendPort",
-  "Port of a Service, either by name or by number.",
+  "Port of a Service, either its name or its number.",
   {
     name: value(1, string, "Name of the port on the Service. Mutually exclusive with number."),
     number: value(2, int32, "Number of the port on the Service. Mutually exclusive with name."),
@@ -26,46 +26,41 @@ const serviceBackendPort = v1(
   { atomic: true },
 );
 
-const ingressServiceBackend = v1(
-  "IngressServiceBackend",
-  "Service and port that receive requests.",
-  {
-    name: required(1, string, "Name of the Service in the namespace of the Ingress."),
-    port: value(2, serviceBackendPort, "Port of the Service to forward to."),
-  },
-);
+const ingressServiceBackend = v1("IngressServiceBackend", "Service and port of a backend.", {
+  name: required(1, string, "Name of the Service in the namespace of the Ingress."),
+  port: value(2, serviceBackendPort, "Port of the Service. Required."),
+});
 
 const ingressBackend = v1(
   "IngressBackend",
-  "Destination of requests: exactly one of service and resource.",
+  "Backend of an Ingress: exactly one of service and resource must be set.",
   {
     service: pointer(
       4,
       ingressServiceBackend,
-      "Service that receives the requests. Mutually exclusive with resource.",
+      "Service to send requests to. Mutually exclusive with resource.",
     ),
     resource: pointer(
       3,
       typedLocalObjectReference,
-      "Object in the namespace of the Ingress that the controller routes to, for example a " +
-        "storage bucket. Mutually exclusive with service.",
+      "Object in the namespace of the Ingress to send requests to, for example a storage " +
+        "bucket. Mutually exclusive with service.",
     ),
   },
 );
 
-export const ingressTLS = v1("IngressTLS", "TLS termination for a set of hosts.", {
+export const ingressTLS = v1("IngressTLS", "TLS configuration for a set of hosts.", {
   hosts: value(
     1,
     list(string),
-    "Hosts that the certificate covers. When absent, the certificate applies to all hosts " +
-      "of the Ingress, as the controller decides.",
+    "Hosts included in the certificate. If absent, the controller's wildcard host applies.",
     { listType: "atomic" },
   ),
   secretName: value(
     2,
     string,
-    "Secret with certificate and key in `tls.crt` and `tls.key`, in the namespace of the " +
-      "Ingress. Controllers may serve SNI by several entries on port 443.",
+    "Name of the Secret in the namespace of the Ingress to terminate TLS with: certificate " +
+      "`tls.crt` and key `tls.key`. Optional, since TLS can be routed by SNI host name alone.",
   ),
 });
 
@@ -73,75 +68,83 @@ export const ingressTLS = v1("IngressTLS", "TLS termination for a set of hosts."
 export const pathType = nullablePointer(
   3,
   named("v1.PathType", "Exact", "Prefix", "ImplementationSpecific"),
-  "How path matches the request. One of Exact (the whole path, case-sensitive), Prefix " +
-    "(whole segments separated by `/`), ImplementationSpecific (as the controller " +
-    "defines). Required.",
+  "Interpretation of path. One of Exact (the whole path, case-sensitive), Prefix (element-wise " +
+    "prefix, elements being separated by `/`), ImplementationSpecific (up to the controller). " +
+    "Required.",
 );
 
-const httpIngressPath = v1("HTTPIngressPath", "Path of a rule, and the backend for it.", {
-  path: value(
-    1,
-    string,
-    "Path to match against the request, beginning with `/`. Required for pathType Exact " +
-      "and Prefix. Several matches: the longest path wins.",
-  ),
-  pathType,
-  backend: required(2, ingressBackend, "Backend that receives the matching requests."),
-});
+const httpIngressPath = v1(
+  "HTTPIngressPath",
+  "HTTP path and the backend to which matching requests are sent.",
+  {
+    path: value(
+      1,
+      string,
+      "Path to match against that of the request. Must begin with `/`, and is required for " +
+        "pathType Exact and Prefix. If several paths match, the longest takes precedence.",
+    ),
+    pathType,
+    backend: required(2, ingressBackend, "Backend to send matching requests to."),
+  },
+);
 
-const httpIngressRuleValue = v1("HTTPIngressRuleValue", "HTTP routes of one host.", {
-  paths: required(
-    1,
-    list(httpIngressPath),
-    "Paths to match and the backends of each. At least one is required.",
-    {
-      listType: "atomic",
-    },
-  ),
-});
+const httpIngressRuleValue = v1(
+  "HTTPIngressRuleValue",
+  "HTTP paths of a host and their backends.",
+  {
+    paths: required(
+      1,
+      list(httpIngressPath),
+      "Paths, each with its backend. At least one is required.",
+      {
+        listType: "atomic",
+      },
+    ),
+  },
+);
 
-const ingressRuleValue = v1("IngressRuleValue", "Routes of a rule, by protocol.", {
+const ingressRuleValue = v1("IngressRuleValue", "Routing of an Ingress rule, by protocol.", {
   http: pointer(
     1,
     httpIngressRuleValue,
-    "Routes for HTTP and HTTPS requests. When absent, the default backend receives all " +
-      "requests of the host.",
+    "HTTP paths and their backends. If absent, all requests to the host go to the default backend.",
     { openApi: { bareReference: true } },
   ),
 });
 
-const ingressRule = v1("IngressRule", "Routes for requests to one host.", {
+const ingressRule = v1("IngressRule", "Paths of one host, and the backends to route them to.", {
   host: value(
     1,
     string,
-    "Host to match, without port: a DNS name, or a wildcard such as `*.example.com` that " +
-      "covers exactly one label. Empty matches every host.",
+    "Fully qualified domain name of the host, without a port, or a wildcard such as " +
+      "`*.example.com`, where `*` stands for exactly one label. Empty matches all hosts.",
   ),
-  ingressRuleValue: inline(2, ingressRuleValue, "Routes for the requests that match host."),
+  ingressRuleValue: inline(2, ingressRuleValue, "Routing of requests to the host."),
 });
 
-const ingressSpec = v1("IngressSpec", "Desired routing of an Ingress.", {
+const ingressSpec = v1("IngressSpec", "Desired state of an Ingress.", {
   ingressClassName: pointer(
     4,
     string,
-    "Name of the IngressClass whose controller serves this Ingress. Without it, admission " +
-      "fills in the default class, if there is one.",
+    "Name of the IngressClass of the Ingress, and so of the controller that implements it. " +
+      "Admission sets the default IngressClass, if there is one.",
   ),
   defaultBackend: pointer(
     1,
     ingressBackend,
-    "Backend for requests that match no rule. Required when rules is empty.",
+    "Backend for requests that match no rule. Required if there are no rules.",
   ),
   tls: value(
     2,
     list(ingressTLS),
-    "TLS settings. Entries with different certificates share port 443 and are told apart by SNI.",
+    "TLS configuration. Different hosts are multiplexed on port 443 by SNI, if the controller " +
+      "supports it.",
     { listType: "atomic" },
   ),
   rules: value(
     3,
     list(ingressRule),
-    "Routes by host. When empty, all requests go to defaultBackend.",
+    "Host rules. If there are none, or none matches, defaultBackend handles the request.",
     { listType: "atomic" },
   ),
 });
@@ -175,29 +178,29 @@ const ingressLoadBalancerIngress = v1(
 
 const ingressLoadBalancerStatus = v1(
   "IngressLoadBalancerStatus",
-  "State of the load balancer in front of an Ingress.",
+  "Status of the load balancer of an Ingress.",
   {
-    ingress: value(
-      1,
-      list(ingressLoadBalancerIngress),
-      "Addresses at which the Ingress can be reached.",
-      { listType: "atomic" },
-    ),
+    ingress: value(1, list(ingressLoadBalancerIngress), "Ingress points of the load balancer.", {
+      listType: "atomic",
+    }),
   },
 );
 
 export const ingressStatus = v1("IngressStatus", "Observed state of an Ingress.", {
-  loadBalancer: value(1, ingressLoadBalancerStatus, "Load balancer that serves the Ingress."),
+  loadBalancer: value(1, ingressLoadBalancerStatus, "Status of the load balancer of the Ingress."),
 });
 
 export const ingressV1 = v1(
   "Ingress",
-  "Ingress routes HTTP and HTTPS requests from outside the cluster to Services, by host " +
-    "and path.",
+  "Ingress routes HTTP and HTTPS traffic from outside the cluster to Services, by host and path.",
   {
     metadata: value(1, objectMeta, "Standard object metadata."),
-    spec: value(2, ingressSpec, "Rules, default backend and TLS settings."),
-    status: value(3, ingressStatus, "Addresses reported by the Ingress controller. Read-only."),
+    spec: value(2, ingressSpec, "Ingress class, rules, default backend and TLS configuration."),
+    status: value(
+      3,
+      ingressStatus,
+      "Status of the load balancer, reported by the Ingress controller. Read-only.",
+    ),
   },
 );
 

@@ -23,26 +23,30 @@ const backend = v1beta1(
   },
 );
 
-const httpPath = v1beta1("HTTPIngressPath", "Path of a rule, and the backend for it.", {
-  path: value(1, string, "Path to match against the request, beginning with `/`."),
-  pathType,
-  backend: required(2, backend, "Backend that receives the matching requests."),
-});
+const httpPath = v1beta1(
+  "HTTPIngressPath",
+  "HTTP path and the backend to which matching requests are sent.",
+  {
+    path: value(1, string, "Path to match against the request, beginning with `/`."),
+    pathType,
+    backend: required(2, backend, "Backend to send matching requests to."),
+  },
+);
 
-const http = v1beta1("HTTPIngressRuleValue", "HTTP routes of one host.", {
+const http = v1beta1("HTTPIngressRuleValue", "HTTP paths of a host and their backends.", {
   paths: required(1, list(httpPath), "Paths to match and the backends of each."),
 });
 
-const ruleValue = v1beta1("IngressRuleValue", "Routes of a rule, by protocol.", {
+const ruleValue = v1beta1("IngressRuleValue", "Routing of an Ingress rule, by protocol.", {
   http: pointer(1, http, "Routes for HTTP and HTTPS requests."),
 });
 
-const rule = v1beta1("IngressRule", "Routes for requests to one host.", {
+const rule = v1beta1("IngressRule", "Paths of one host, and the backends to route them to.", {
   host: value(1, string, "Host to match. Empty matches every host."),
-  ingressRuleValue: inline(2, ruleValue, "Routes for the requests that match host."),
+  ingressRuleValue: inline(2, ruleValue, "Routing of requests to the host."),
 });
 
-const spec = v1beta1("IngressSpec", "Desired routing of an Ingress.", {
+const spec = v1beta1("IngressSpec", "Desired state of an Ingress.", {
   ingressClassName: pointer(
     4,
     string,
@@ -55,12 +59,15 @@ const spec = v1beta1("IngressSpec", "Desired routing of an Ingress.", {
 
 export const ingressV1beta1 = v1beta1(
   "Ingress",
-  "Ingress routes HTTP and HTTPS requests from outside the cluster to Services, by host " +
-    "and path.",
+  "Ingress routes HTTP and HTTPS traffic from outside the cluster to Services, by host and path.",
   {
     metadata: value(1, objectMeta, "Standard object metadata."),
-    spec: value(2, spec, "Rules, default backend and TLS settings."),
-    status: value(3, ingressStatus, "Addresses reported by the Ingress controller. Read-only."),
+    spec: value(2, spec, "Ingress class, rules, default backend and TLS configuration."),
+    status: value(
+      3,
+      ingressStatus,
+      "Status of the load balancer, reported by the Ingress controller. Read-only.",
+    ),
   },
 );
 

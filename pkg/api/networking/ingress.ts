@@ -150,7 +150,7 @@ export const ingress = kind(ingressV1, {
     nameColumn,
     column("Class", "IngressClass whose controller serves the Ingress."),
     column("Hosts", "Hosts that the rules match."),
-    column("Address", "Addresses at which the Ingress can be reached."),
+    column("Address", "Ingress points of the load balancer."),
     column("Ports", "Ports under which the Ingress can be reached."),
     ageColumn,
   ],

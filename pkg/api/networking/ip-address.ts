@@ -9,42 +9,46 @@ function ipAddressIn(version: "v1" | "v1beta1") {
   const declare = structs(`api/networking/${version}`);
   const parentReference = declare(
     "ParentReference",
-    "Reference to the object that owns an IP address.",
+    "Reference to the parent object of an IP address.",
     {
-      group: value(1, string, "API group of the object. Empty for the core group."),
+      group: value(1, string, "API group of the referenced object. Empty for the core group."),
       resource: value(
         2,
         string,
-        "Resource of the object in plural, for example `services`. Required.",
+        "Resource of the referenced object in lowercase plural, for example `services`. Required.",
         { openApi: { required: true } },
       ),
-      namespace: value(3, string, "Namespace of the object. Empty when it is cluster-scoped."),
+      namespace: value(
+        3,
+        string,
+        "Namespace of the referenced object. Empty for cluster-scoped objects.",
+      ),
       name: value(4, string, "Name of the referenced object. Required.", {
         openApi: { required: true },
       }),
     },
   );
 
-  const ipAddressSpec = declare("IPAddressSpec", "Owner of an allocated IP address.", {
+  const ipAddressSpec = declare("IPAddressSpec", "Attributes of an allocated IP address.", {
     parentRef: pointer(
       1,
       parentReference,
-      "Object that the address is allocated to. Required. Immutable.",
+      "Reference to the object that the address is attached to. Required. Immutable.",
       { openApi: { required: true } },
     ),
   });
 
   return declare(
     "IPAddress",
-    "IPAddress records one allocated cluster IP. The API server creates it together with " +
-      "the Service.",
+    "IPAddress represents an allocated IP address of a Service. Usually the API server creates " +
+      "and deletes it with the Service.",
     {
       metadata: value(
         1,
         objectMeta,
         "Standard object metadata. The name is the address in canonical form.",
       ),
-      spec: value(2, ipAddressSpec, "Object that uses the address."),
+      spec: value(2, ipAddressSpec, "Object that the address is allocated to."),
     },
   );
 }

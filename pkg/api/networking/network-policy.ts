@@ -20,73 +20,75 @@ import { isStrictSubset, networkWarnings, notANetworkMessage } from "./ip.ts";
 
 const v1 = structs("api/networking/v1");
 
-const ipBlock = v1("IPBlock", "Range of IP addresses, minus exceptions.", {
+const ipBlock = v1("IPBlock", "Range of IP addresses in CIDR notation, with exceptions.", {
   cidr: required(
     1,
     string,
-    "Range in CIDR notation, for example `192.168.1.0/24` or `2001:db8::/64`.",
+    "IP range in CIDR notation, for example `192.0.2.0/24` or `2001:db8::/64`.",
   ),
   except: value(
     2,
     list(string),
-    "Ranges within cidr to leave out, in CIDR notation. Each must be strictly smaller than cidr.",
+    "IP ranges to exclude, in CIDR notation. Each must be within cidr, and smaller.",
     { listType: "atomic" },
   ),
 });
 
-const networkPolicyPort = v1("NetworkPolicyPort", "Port or range of ports that traffic may use.", {
-  protocol: pointer(
-    1,
-    named("v1.Protocol", "TCP", "UDP", "SCTP"),
-    "Transport protocol: one of TCP, UDP, SCTP. Defaults to TCP.",
-    { default: "TCP" },
-  ),
-  port: pointer(
-    2,
-    intOrString,
-    "Port number, or name of a container port. When absent, every port of the protocol matches.",
-  ),
-  endPort: pointer(
-    3,
-    int32,
-    "Last port of a range that starts at port. Requires a numeric port that is not greater.",
-  ),
-});
+const networkPolicyPort = v1(
+  "NetworkPolicyPort",
+  "Port or range of ports to which traffic is allowed.",
+  {
+    protocol: pointer(
+      1,
+      named("v1.Protocol", "TCP", "UDP", "SCTP"),
+      "Transport protocol: one of TCP, UDP, SCTP. Defaults to TCP.",
+      { default: "TCP" },
+    ),
+    port: pointer(
+      2,
+      intOrString,
+      "Port number, or name of a port of the pods. If absent, all ports of the protocol match.",
+    ),
+    endPort: pointer(
+      3,
+      int32,
+      "Last port of the range that starts at port. Requires port to be a number that is not greater.",
+    ),
+  },
+);
 
 const networkPolicyPeer = v1(
   "NetworkPolicyPeer",
-  "Other side of a connection: pods, namespaces or an IP range. ipBlock is mutually exclusive " +
-    "with the selectors.",
+  "Peer from or to which traffic is allowed. ipBlock is mutually exclusive with the selectors.",
   {
     podSelector: pointer(
       1,
       labelSelector,
-      "Selects pods; {} selects all. Combined with namespaceSelector it applies to the " +
-        "selected namespaces, alone to the namespace of the policy.",
+      "Label query over pods, in the namespaces that namespaceSelector selects, otherwise in " +
+        "that of the policy. {} selects all.",
     ),
     namespaceSelector: pointer(
       2,
       labelSelector,
-      "Selects namespaces by label; {} selects all. Alone it allows every pod in them, with " +
-        "podSelector only the pods that both select.",
+      "Label query over namespaces: all of their pods, or those that podSelector selects. {} " +
+        "selects all.",
     ),
     ipBlock: pointer(
       3,
       ipBlock,
-      "Range of addresses, mainly for peers outside the cluster. Mutually exclusive with both " +
-        "selectors.",
+      "Range of IP addresses, usually outside the cluster. Mutually exclusive with both selectors.",
     ),
   },
 );
 
 const networkPolicyIngressRule = v1(
   "NetworkPolicyIngressRule",
-  "Incoming traffic to allow: it must match both ports and from.",
+  "Ingress rule: allows incoming traffic that matches both ports and from.",
   {
     ports: value(
       1,
       list(networkPolicyPort),
-      "Ports of the selected pods that may be reached. Absent or empty allows all ports.",
+      "Ports of the selected pods to which traffic is allowed. If empty, all ports.",
       {
         listType: "atomic",
       },
@@ -94,7 +96,7 @@ const networkPolicyIngressRule = v1(
     from: value(
       2,
       list(networkPolicyPeer),
-      "Sources that may connect. Absent or empty allows all sources.",
+      "Sources from which traffic is allowed. If empty, all sources.",
       {
         listType: "atomic",
       },
@@ -104,12 +106,12 @@ const networkPolicyIngressRule = v1(
 
 const networkPolicyEgressRule = v1(
   "NetworkPolicyEgressRule",
-  "Outgoing traffic to allow: it must match both ports and to.",
+  "Egress rule: allows outgoing traffic that matches both ports and to.",
   {
     ports: value(
       1,
       list(networkPolicyPort),
-      "Destination ports that may be used. Absent or empty allows all ports.",
+      "Destination ports to which traffic is allowed. If empty, all ports.",
       {
         listType: "atomic",
       },
@@ -117,7 +119,7 @@ const networkPolicyEgressRule = v1(
     to: value(
       2,
       list(networkPolicyPeer),
-      "Destinations that may be reached. Absent or empty allows all destinations.",
+      "Destinations to which traffic is allowed. If empty, all destinations.",
       {
         listType: "atomic",
       },
@@ -125,19 +127,19 @@ const networkPolicyEgressRule = v1(
   },
 );
 
-const networkPolicySpec = v1("NetworkPolicySpec", "Desired traffic rules for a set of pods.", {
+const networkPolicySpec = v1("NetworkPolicySpec", "Specification of a NetworkPolicy.", {
   podSelector: required(
     1,
     labelSelector,
-    "Pods in the namespace that the policy isolates; {} selects all of them. Policies that " +
-      "select the same pod add up.",
+    "Pods to which the policy applies; {} selects all pods in the namespace. Rules of several " +
+      "policies for the same pod are additive.",
     { openApi: { required: false } },
   ),
   ingress: value(
     2,
     list(networkPolicyIngressRule),
-    "Incoming traffic to allow. Empty allows none, unless another policy does. Only " +
-      "effective when policyTypes includes Ingress.",
+    "Ingress rules: incoming traffic that is allowed. If empty, no incoming traffic is allowed " +
+      "unless another policy allows it. Only used if policyTypes includes Ingress.",
     {
       listType: "atomic",
     },
@@ -145,8 +147,8 @@ const networkPolicySpec = v1("NetworkPolicySpec", "Desired traffic rules for a s
   egress: value(
     3,
     list(networkPolicyEgressRule),
-    "Outgoing traffic to allow. Empty allows none, unless another policy does. Only " +
-      "effective when policyTypes includes Egress.",
+    "Egress rules: outgoing traffic that is allowed. If empty, no outgoing traffic is allowed " +
+      "unless another policy allows it. Only used if policyTypes includes Egress.",
     {
       listType: "atomic",
     },
@@ -154,20 +156,20 @@ const networkPolicySpec = v1("NetworkPolicySpec", "Desired traffic rules for a s
   policyTypes: value(
     4,
     list(named("v1.PolicyType", "Ingress", "Egress")),
-    "Directions that the policy restricts: Ingress, Egress. Defaults to Ingress, plus " +
-      "Egress when egress has rules. To deny all outgoing traffic, list Egress explicitly " +
-      "and leave egress empty.",
+    "Directions of traffic that the policy restricts: Ingress, Egress. Defaults to Ingress, " +
+      "plus Egress if there are egress rules. To deny all outgoing traffic, list Egress " +
+      "without any egress rule.",
     { listType: "atomic" },
   ),
 });
 
 const networkPolicyV1 = v1(
   "NetworkPolicy",
-  "NetworkPolicy restricts which network traffic pods may receive and send. It takes " +
-    "effect only if the network plugin supports it.",
+  "NetworkPolicy restricts the network traffic from and to a set of pods. It only takes effect " +
+    "if the network plugin implements it.",
   {
     metadata: value(1, objectMeta, "Standard object metadata."),
-    spec: value(2, networkPolicySpec, "Selected pods and the traffic allowed for them."),
+    spec: value(2, networkPolicySpec, "Selected pods, and the ingress and egress rules for them."),
   },
 );
 

@@ -8,12 +8,12 @@ import { checkNetwork } from "./ip.ts";
 /** Struct of one version; all versions have the same fields. */
 function structOf(version: string) {
   const declare = structs(`api/networking/${version}`);
-  const spec = declare("ServiceCIDRSpec", "Ranges of a ServiceCIDR.", {
+  const spec = declare("ServiceCIDRSpec", "IP ranges of a ServiceCIDR.", {
     cidrs: value(
       1,
       list(string),
-      "One IPv4 range, one IPv6 range, or one of each, in CIDR notation. Immutable, except " +
-        "that a second family may be added.",
+      "IP ranges in CIDR notation, at most one per IP family. Immutable, except that a range " +
+        "of a second family can be added.",
       {
         listType: "atomic",
       },
@@ -23,7 +23,8 @@ function structOf(version: string) {
     conditions: value(
       1,
       list(condition),
-      "Latest observed conditions. Ready tells whether addresses can be allocated from the ranges.",
+      "Latest observed conditions. Ready tells whether the ranges can be used to allocate " +
+        "cluster IPs.",
       {
         listType: "map",
         listMapKeys: ["type"],
@@ -34,11 +35,12 @@ function structOf(version: string) {
   });
   return declare(
     "ServiceCIDR",
-    "ServiceCIDR adds IP ranges from which the cluster IPs of Services are allocated.",
+    "ServiceCIDR defines IP ranges from which the cluster IPs of Services are allocated, in " +
+      "addition to those of other ServiceCIDRs.",
     {
       metadata: value(1, objectMeta, "Standard object metadata."),
-      spec: value(2, spec, "IP ranges to allocate from."),
-      status: value(3, status, "Readiness reported by the ServiceCIDR controller. Read-only."),
+      spec: value(2, spec, "IP ranges to allocate cluster IPs from."),
+      status: value(3, status, "Conditions reported by the ServiceCIDR controller. Read-only."),
     },
   );
 }

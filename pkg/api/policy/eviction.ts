@@ -8,14 +8,14 @@ import { same } from "../strategy.ts";
 function evictionOf(version: "v1" | "v1beta1") {
   return structs(`api/policy/${version}`)(
     "Eviction",
-    "Eviction deletes a pod through its subresource `eviction`, provided that its " +
-      "PodDisruptionBudgets allow it. Otherwise the server responds 429.",
+    "Eviction evicts a pod through its subresource `eviction`: deletes it, unless that would " +
+      "violate a PodDisruptionBudget (429).",
     {
       metadata: value(1, objectMeta, "Name and namespace of the pod to evict."),
       deleteOptions: pointer(
         2,
         embeddedDeleteOptions,
-        "Options of the deletion: grace period, preconditions and dry run.",
+        "Options of the deletion, such as grace period, preconditions and dry run.",
       ),
     },
   );

@@ -37,57 +37,59 @@ const podDisruptionBudgetSpec = v1(
     minAvailable: pointer(
       1,
       intOrString,
-      "Pods that must stay available during an eviction, as a number or a percentage of the " +
-        "expected pods, rounded up. 100% forbids every voluntary eviction.",
+      "Minimum number of selected pods that must still be available after an eviction, as an " +
+        "absolute number or a percentage of the expected pods, rounded up. 100% prevents all " +
+        "voluntary evictions.",
     ),
     selector: pointer(
       2,
       labelSelector,
-      "Label selector of the protected pods. {} selects every pod of the namespace; absent " +
-        "selects none.",
+      "Label query over the pods whose evictions are limited. {} selects all pods in the " +
+        "namespace; absent selects none.",
       { patchStrategy: ["replace"] },
     ),
     maxUnavailable: pointer(
       3,
       intOrString,
-      "Pods that may be unavailable after an eviction, as a number or a percentage of the " +
-        "expected pods, rounded up. 0 forbids every voluntary eviction.",
+      "Maximum number of selected pods that may be unavailable after an eviction, as an " +
+        "absolute number or a percentage of the expected pods, rounded up. 0 prevents all " +
+        "voluntary evictions.",
     ),
     unhealthyPodEvictionPolicy: pointer(
       4,
       named("v1.UnhealthyPodEvictionPolicyType", "IfHealthyBudget", "AlwaysAllow"),
-      "Which running pods that are not ready may be evicted. One of IfHealthyBudget (only " +
-        "while the application keeps desiredHealthy pods), AlwaysAllow (always). Behaves as " +
-        "IfHealthyBudget when absent.",
+      "When to evict unhealthy pods: running, but not ready. One of IfHealthyBudget (only if " +
+        "at least desiredHealthy pods are healthy), AlwaysAllow (regardless of the budget). " +
+        "Behaves as IfHealthyBudget when absent.",
     ),
   },
 );
 
 const podDisruptionBudgetStatus = v1(
   "PodDisruptionBudgetStatus",
-  "Observed state of a PodDisruptionBudget. Evictions are refused until " +
-    "observedGeneration has caught up.",
+  "Observed state of a PodDisruptionBudget. Evictions are refused while observedGeneration is " +
+    "outdated.",
   {
     observedGeneration: value(1, int64, "Value of metadata.generation that this status describes."),
     disruptedPods: value(
       2,
       map(time),
-      "Evicted pods that the disruption controller has not yet seen deleted: pod name to " +
-        "eviction time. Entries expire after two minutes.",
+      "Times of evictions by pod name, for pods whose deletion the disruption controller has " +
+        "not observed yet. Entries expire after two minutes.",
     ),
-    disruptionsAllowed: required(3, int32, "Number of evictions that are allowed right now."),
-    currentHealthy: required(4, int32, "Pods that are healthy at the moment."),
-    desiredHealthy: required(5, int32, "Smallest number of healthy pods that the budget demands."),
+    disruptionsAllowed: required(3, int32, "Number of pod disruptions that are currently allowed."),
+    currentHealthy: required(4, int32, "Current number of healthy pods."),
+    desiredHealthy: required(5, int32, "Minimum desired number of healthy pods."),
     expectedPods: required(
       6,
       int32,
-      "Pods that the budget counts, derived from the scale of their controllers.",
+      "Total number of pods that the budget counts, according to the scale of their controllers.",
     ),
     conditions: value(
       7,
       list(condition),
-      "Latest observed conditions. DisruptionAllowed tells whether evictions are possible, and " +
-        "why not.",
+      "Latest observed conditions. DisruptionAllowed tells whether disruptions are allowed, " +
+        "and if not, why.",
       {
         listType: "map",
         listMapKeys: ["type"],
@@ -100,15 +102,19 @@ const podDisruptionBudgetStatus = v1(
 
 const podDisruptionBudgetV1 = v1(
   "PodDisruptionBudget",
-  "PodDisruptionBudget limits how many pods of an application voluntary evictions may " +
-    "take down at the same time.",
+  "PodDisruptionBudget limits the number of pods of an application that are down at the same " +
+    "time because of voluntary disruptions.",
   {
     metadata: value(1, objectMeta, "Standard object metadata."),
-    spec: value(2, podDisruptionBudgetSpec, "Protected pods and the number that must stay up."),
+    spec: value(
+      2,
+      podDisruptionBudgetSpec,
+      "Selected pods, and how many of them must be or may not be available.",
+    ),
     status: value(
       3,
       podDisruptionBudgetStatus,
-      "Evictions currently allowed, reported by the disruption controller. Read-only.",
+      "Healthy pods and allowed disruptions, reported by the disruption controller. Read-only.",
     ),
   },
 );

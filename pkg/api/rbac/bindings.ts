@@ -12,7 +12,7 @@ export const rbacGroup = "rbac.authorization.{api}";
 
 const subject = v1(
   "Subject",
-  "User, group or service account that receives the permissions of a role.",
+  "User, group or service account that a role binding applies to.",
   {
     kind: required(1, string, "Kind of the subject: one of User, Group, ServiceAccount."),
     apiGroup: value(
@@ -30,15 +30,15 @@ const subject = v1(
 export const subjects = value(
   2,
   list(subject),
-  "Users, groups and service accounts that receive the permissions.",
+  "Users, groups and service accounts to which the role applies.",
   { listType: "atomic" },
 );
 
 export const roleRef = v1(
   "RoleRef",
-  "Reference to the role whose permissions a binding grants.",
+  "Reference to the role that a binding grants.",
   {
-    apiGroup: required(1, string, "API group of the role: always that of RBAC."),
+    apiGroup: required(1, string, "API group of the role, which is that of RBAC."),
     kind: required(
       2,
       string,

@@ -13,15 +13,14 @@ const v1 = structs("api/rbac/v1");
 
 const clusterRoleBindingV1 = v1(
   "ClusterRoleBinding",
-  "ClusterRoleBinding grants the permissions of a ClusterRole in the whole cluster.",
+  "ClusterRoleBinding grants the permissions of a ClusterRole to subjects, cluster-wide.",
   {
     metadata: value(1, objectMeta, "Standard object metadata."),
     subjects,
     roleRef: required(
       3,
       roleRef,
-      "ClusterRole to grant. Creating the binding needs its permissions, or the verb `bind`. " +
-        "Immutable.",
+      "ClusterRole to grant. Clients need its permissions, or the verb `bind` on it. Immutable.",
     ),
   },
 );

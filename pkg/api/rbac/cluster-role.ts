@@ -8,13 +8,13 @@ const v1 = structs("api/rbac/v1");
 
 const aggregationRule = v1(
   "AggregationRule",
-  "Label selectors that compose a ClusterRole from other ClusterRoles.",
+  "Label selectors of the ClusterRoles to aggregate into a ClusterRole.",
   {
     clusterRoleSelectors: value(
       1,
       list(labelSelector),
-      "Selectors of ClusterRoles; the rules of every ClusterRole that matches any of them " +
-        "are included.",
+      "Label selectors of ClusterRoles. The rules of every ClusterRole that matches any of " +
+        "them are added.",
       { listType: "atomic" },
     ),
   },
@@ -22,20 +22,22 @@ const aggregationRule = v1(
 
 const clusterRoleV1 = v1(
   "ClusterRole",
-  "ClusterRole is a set of permissions that can be granted in a namespace or in the " +
-    "whole cluster.",
+  "ClusterRole is a set of permissions that can be granted cluster-wide, or within namespaces " +
+    "through RoleBindings.",
   {
     metadata: value(1, objectMeta, "Standard object metadata."),
     rules: required(
       2,
       list(policyRule),
-      "Permissions of the role. Overwritten by the controller when aggregationRule is set.",
+      "Policy rules of the role. Managed by the controller, and overwritten, if " +
+        "aggregationRule is set.",
       { listType: "atomic", openApi: { required: false } },
     ),
     aggregationRule: pointer(
       3,
       aggregationRule,
-      "ClusterRoles to take the rules from. When set, direct changes of rules are overwritten.",
+      "Aggregation of rules from other ClusterRoles. If set, the controller manages rules, and " +
+        "overwrites direct changes.",
     ),
   },
 );

@@ -13,15 +13,15 @@ const v1 = structs("api/rbac/v1");
 
 const roleBindingV1 = v1(
   "RoleBinding",
-  "RoleBinding grants the permissions of a Role or ClusterRole within its namespace.",
+  "RoleBinding grants the permissions of a Role or ClusterRole to subjects, within its namespace.",
   {
     metadata: value(1, objectMeta, "Standard object metadata."),
     subjects,
     roleRef: required(
       3,
       roleRef,
-      "Role of the same namespace, or ClusterRole, to grant. Creating the binding needs its " +
-        "permissions, or the verb `bind`. Immutable.",
+      "Role in the same namespace, or ClusterRole, to grant. Clients need its permissions, or " +
+        "the verb `bind` on it. Immutable.",
     ),
   },
 );

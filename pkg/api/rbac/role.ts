@@ -5,16 +5,20 @@ import { checkPolicyRules, policyRule, roleHooks } from "./rules.ts";
 
 const v1 = structs("api/rbac/v1");
 
-const roleV1 = v1("Role", "Role is a set of permissions within its namespace.", {
-  metadata: value(1, objectMeta, "Standard object metadata."),
-  rules: required(
-    2,
-    list(policyRule),
-    "Permissions of the role. A client can grant only permissions that it holds, unless it " +
-      "has the verb `escalate`.",
-    { listType: "atomic", openApi: { required: false } },
-  ),
-});
+const roleV1 = v1(
+  "Role",
+  "Role is a set of permissions that can be granted within its namespace.",
+  {
+    metadata: value(1, objectMeta, "Standard object metadata."),
+    rules: required(
+      2,
+      list(policyRule),
+      "Policy rules of the role. Clients can only grant permissions that they hold, unless they " +
+        "have the verb `escalate`.",
+      { listType: "atomic", openApi: { required: false } },
+    ),
+  },
+);
 
 function validate({ rules }: Infer<typeof roleV1>, problems: Problems): void {
   checkPolicyRules(rules, { isNamespaced: true }, problems);

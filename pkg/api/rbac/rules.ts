@@ -6,19 +6,19 @@ const v1 = structs("api/rbac/v1");
 
 export const policyRule = v1(
   "PolicyRule",
-  "One permission: the verbs that are allowed on the listed resources or URLs. A rule " +
+  "Permission: verbs that are allowed on the listed resources or non-resource URLs. A rule " +
     "covers either resources or URLs.",
   {
     verbs: required(
       1,
       list(string),
-      "Verbs to allow, for example `get` or `create`. `*` allows every verb.",
+      "Allowed verbs, for example `get` or `create`. `*` represents all verbs.",
       { listType: "atomic" },
     ),
     apiGroups: value(
       2,
       list(string),
-      'API groups of the resources. "" is the core group; `*` covers all groups.',
+      'API groups of the resources. "" represents the core group; `*` represents all groups.',
       {
         listType: "atomic",
       },
@@ -26,8 +26,8 @@ export const policyRule = v1(
     resources: value(
       3,
       list(string),
-      "Resources in plural, for example `pods` or `pods/log`. `*` covers all resources, " +
-        "`*/scale` one subresource of all.",
+      "Resources in lowercase plural, for example `pods` or `pods/log`. `*` represents all " +
+        "resources, `*/scale` a subresource of all resources.",
       {
         listType: "atomic",
       },
@@ -35,8 +35,8 @@ export const policyRule = v1(
     resourceNames: value(
       4,
       list(string),
-      "Names of the objects to which the rule is limited. Empty allows all names. Cannot " +
-        "limit create or deletecollection.",
+      "Names of the objects that the rule is restricted to. Empty allows all. create and " +
+        "deletecollection cannot be restricted by name.",
       {
         listType: "atomic",
       },
@@ -44,8 +44,8 @@ export const policyRule = v1(
     nonResourceURLs: value(
       5,
       list(string),
-      "Paths outside the resource API, for example `/healthz`; a trailing `*` matches any " +
-        "suffix. Only effective in a ClusterRole that a ClusterRoleBinding grants.",
+      "Non-resource URL paths, for example `/healthz`. A trailing `*` matches any suffix. Only " +
+        "effective in a ClusterRole granted by a ClusterRoleBinding.",
       { listType: "atomic" },
     ),
   },

@@ -22,13 +22,13 @@ const v1 = structs("api/storage/v1");
 
 const tokenRequest = v1(
   "TokenRequest",
-  "Service account token that the kubelet passes to a CSI driver.",
+  "Parameters of a ServiceAccount token that the kubelet passes to a CSI driver.",
   {
     audience: required(
       1,
       string,
-      "Intended audience of the token. Empty for the audiences of the API server. Must be " +
-        "unique within the list.",
+      "Intended audience of the token. Empty stands for the audiences of the API server. Must " +
+        "be unique within the list.",
     ),
     expirationSeconds: pointer(
       2,
@@ -40,13 +40,13 @@ const tokenRequest = v1(
 
 const csiDriverSpec = v1(
   "CSIDriverSpec",
-  "Capabilities of a CSI driver, and what it expects from Kubernetes.",
+  "Behavior of a CSI driver and the features that it requests from Kubernetes.",
   {
     attachRequired: pointer(
       1,
       bool,
-      "Whether volumes need an attach operation, tracked by a VolumeAttachment, before they " +
-        "are mounted. Defaults to true. Immutable.",
+      "Whether volumes have to be attached (ControllerPublishVolume) before they are mounted, " +
+        "through a VolumeAttachment. Defaults to true. Immutable.",
       {
         default: true,
       },
@@ -54,8 +54,8 @@ const csiDriverSpec = v1(
     podInfoOnMount: pointer(
       2,
       bool,
-      "Whether NodePublishVolume receives name, namespace, UID and service account of the " +
-        "pod. Defaults to false.",
+      "Whether the kubelet passes name, namespace, UID and ServiceAccount of the pod in " +
+        "NodePublishVolume. Defaults to false.",
       {
         default: false,
       },
@@ -63,15 +63,15 @@ const csiDriverSpec = v1(
     volumeLifecycleModes: value(
       3,
       list(named("v1.VolumeLifecycleMode", "Persistent", "Ephemeral")),
-      "Kinds of volumes that the driver supports: Persistent (PersistentVolumes), Ephemeral " +
-        "(inline in a pod). Defaults to Persistent. Immutable.",
+      "Volume lifecycle modes that the driver supports: Persistent (PersistentVolumes), " +
+        "Ephemeral (inline volumes of pods). Defaults to Persistent. Immutable.",
       { default: ["Persistent"], listType: "set", openApi: { enum: false } },
     ),
     storageCapacity: pointer(
       4,
       bool,
-      "Whether the scheduler considers CSIStorageCapacity objects of the driver when it " +
-        "places pods with delayed binding. Defaults to false.",
+      "Whether the scheduler considers the storage capacity that the driver reports in " +
+        "CSIStorageCapacity objects, for volumes with delayed binding. Defaults to false.",
       {
         default: false,
         gate: "CSIStorageCapacity",
@@ -80,17 +80,16 @@ const csiDriverSpec = v1(
     fsGroupPolicy: pointer(
       5,
       named("v1.FSGroupPolicy", "ReadWriteOnceWithFSType", "File", "None"),
-      "Whether the kubelet changes ownership and permissions of volumes. One of " +
-        "ReadWriteOnceWithFSType (only with a filesystem type and access mode ReadWriteOnce), " +
-        "File (always when the pod has an fsGroup), None (never). Defaults to " +
-        "ReadWriteOnceWithFSType.",
+      "When the kubelet applies fsGroup to volumes. One of ReadWriteOnceWithFSType (only if " +
+        "fsType is set and the access modes include ReadWriteOnce), File (always), None " +
+        "(never). Defaults to ReadWriteOnceWithFSType.",
       { default: "ReadWriteOnceWithFSType", openApi: { enum: false } },
     ),
     tokenRequests: value(
       6,
       list(tokenRequest),
-      "Service account tokens of the pod that NodePublishVolume receives, one per audience. " +
-        "Combine with requiresRepublish to renew them.",
+      "ServiceAccount tokens of the pod that the kubelet passes in NodePublishVolume, one per " +
+        "audience. Set requiresRepublish to have them renewed.",
       {
         listType: "atomic",
       },
@@ -98,8 +97,8 @@ const csiDriverSpec = v1(
     requiresRepublish: pointer(
       7,
       bool,
-      "Whether the kubelet calls NodePublishVolume periodically, so that the driver can " +
-        "refresh mounted volumes. Defaults to false.",
+      "Whether the kubelet calls NodePublishVolume periodically, for the driver to refresh the " +
+        "content of mounted volumes. Defaults to false.",
       { default: false },
     ),
     seLinuxMount: pointer(
@@ -115,8 +114,8 @@ const csiDriverSpec = v1(
     nodeAllocatableUpdatePeriodSeconds: pointer(
       9,
       int64,
-      "Interval between refreshes of CSINode allocatable counts, in seconds; at least 10. " +
-        "When absent, they are not refreshed. Beta, off by default: requires the feature gate " +
+      "Seconds between updates of the allocatable volume count in CSINode, at least 10. If " +
+        "absent, it is not updated. Beta, off by default: requires the feature gate " +
         "MutableCSINodeAllocatableCount.",
       { gate: "MutableCSINodeAllocatableCount" },
     ),
@@ -125,14 +124,15 @@ const csiDriverSpec = v1(
 
 const csiDriverV1 = v1(
   "CSIDriver",
-  "CSIDriver announces a Container Storage Interface driver that is installed in the cluster.",
+  "CSIDriver describes a Container Storage Interface (CSI) driver that is deployed in the " +
+    "cluster, and how Kubernetes interacts with it.",
   {
     metadata: value(
       1,
       objectMeta,
       "Standard object metadata. The name is that of the driver, at most 63 characters.",
     ),
-    spec: required(2, csiDriverSpec, "Capabilities of the driver."),
+    spec: required(2, csiDriverSpec, "Behavior of the driver and features that it requests."),
   },
 );
 

@@ -18,41 +18,53 @@ import { fieldImmutableMessage, invalidEach, duplicateIndexes } from "../strateg
 
 const v1 = structs("api/storage/v1");
 
-const volumeNodeResources = v1("VolumeNodeResources", "Limits of a CSI driver on a node.", {
-  count: pointer(
-    1,
-    int32,
-    "Volumes of the driver that can be attached to the node at the same time. Not limited " +
-      "when absent.",
-  ),
-});
+const volumeNodeResources = v1(
+  "VolumeNodeResources",
+  "Resource limits of a CSI driver on a node, for scheduling.",
+  {
+    count: pointer(
+      1,
+      int32,
+      "Maximum number of volumes of the driver that can be used on the node. Unlimited if absent.",
+    ),
+  },
+);
 
-const csiNodeDriver = v1("CSINodeDriver", "Registration of one CSI driver on a node.", {
-  name: required(1, string, "Name of the driver, as in its CSIDriver object."),
-  nodeID: required(
-    2,
-    string,
-    "Identifier of the node in the driver's own terms, at most 256 characters.",
-  ),
-  topologyKeys: required(
-    3,
-    list(string),
-    "Keys of the node labels with which the driver describes its topology. Volumes are " +
-      "placed by their values.",
-    {
-      listType: "atomic",
-      openApi: { required: false },
-    },
-  ),
-  allocatable: pointer(4, volumeNodeResources, "Volume limits of the driver on this node."),
-});
+const csiNodeDriver = v1(
+  "CSINodeDriver",
+  "Information about a CSI driver that is installed on a node.",
+  {
+    name: required(1, string, "Name of the CSI driver, as in its CSIDriver object."),
+    nodeID: required(
+      2,
+      string,
+      "ID of the node from the driver's point of view, at most 256 characters.",
+    ),
+    topologyKeys: required(
+      3,
+      list(string),
+      "Keys of the node labels that the driver uses for topology. Their values are passed to the " +
+        "driver for topology-aware provisioning.",
+      {
+        listType: "atomic",
+        openApi: { required: false },
+      },
+    ),
+    allocatable: pointer(
+      4,
+      volumeNodeResources,
+      "Volume resources of the node that are available for scheduling.",
+    ),
+  },
+);
 
 const csiNodeSpec = v1("CSINodeSpec", "CSI drivers that are registered on a node.", {
   drivers: required(
     1,
     list(csiNodeDriver),
-    "One entry per registered driver. Entries may be added and removed; existing ones are " +
-      "immutable, apart from allocatable where its gate is on.",
+    "Information about each registered driver. Entries can be added and removed. Existing ones " +
+      "are immutable, except for allocatable with the feature gate " +
+      "MutableCSINodeAllocatableCount.",
     {
       listType: "map",
       listMapKeys: ["name"],
@@ -64,10 +76,11 @@ const csiNodeSpec = v1("CSINodeSpec", "CSI drivers that are registered on a node
 
 const csiNodeV1 = v1(
   "CSINode",
-  "CSINode records the CSI drivers that run on a node. The kubelet maintains it.",
+  "CSINode holds information about the CSI drivers that are installed on a node. Created and " +
+    "updated by the kubelet.",
   {
     metadata: value(1, objectMeta, "Standard object metadata. The name is that of the node."),
-    spec: required(2, csiNodeSpec, "Drivers registered on the node."),
+    spec: required(2, csiNodeSpec, "CSI drivers registered on the node."),
   },
 );
 

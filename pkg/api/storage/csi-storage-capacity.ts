@@ -18,15 +18,15 @@ const v1 = structs("api/storage/v1");
 
 const csiStorageCapacityV1 = v1(
   "CSIStorageCapacity",
-  "CSIStorageCapacity reports the free capacity of a StorageClass for a set of nodes. " +
-    "CSI drivers create it for the scheduler.",
+  "CSIStorageCapacity reports the available capacity of a StorageClass for a topology segment. " +
+    "The provisioner of a CSI driver creates it, and the scheduler uses it.",
   {
-    metadata: value(1, objectMeta, "Standard object metadata. The name has no meaning."),
+    metadata: value(1, objectMeta, "Standard object metadata. The name has no particular meaning."),
     nodeTopology: pointer(
       2,
       labelSelector,
-      "Selects the nodes that can access the storage. {} selects all nodes; absent selects " +
-        "none. Immutable.",
+      "Label query over the nodes that have access to the storage. {} selects all; absent " +
+        "selects none. Immutable.",
     ),
     storageClassName: required(
       3,
@@ -36,13 +36,13 @@ const csiStorageCapacityV1 = v1(
     capacity: pointer(
       4,
       quantity,
-      "Free capacity in bytes, as reported by the driver. Unknown when absent.",
+      "Available capacity in bytes, as reported by the driver. Unknown if absent.",
     ),
     maximumVolumeSize: pointer(
       5,
       quantity,
-      "Size of the largest volume that can be provisioned, in bytes. When absent, capacity " +
-        "is used instead.",
+      "Maximum size of a volume in bytes, as reported by the driver. If absent, the scheduler " +
+        "uses capacity.",
     ),
   },
 );

@@ -24,35 +24,36 @@ const v1 = structs("api/storage/v1");
 
 const storageClassV1 = v1(
   "StorageClass",
-  "StorageClass describes a class of storage from which PersistentVolumes are " +
-    "provisioned dynamically.",
+  "StorageClass describes the parameters of a class of storage, for the dynamic provisioning " +
+    "of PersistentVolumes.",
   {
     metadata: value(
       1,
       objectMeta,
-      "Standard object metadata. An annotation marks the default class of the cluster.",
+      "Standard object metadata. The annotation is-default-class marks the default of the cluster.",
     ),
     provisioner: required(
       2,
       string,
-      "Name of the provisioner that creates the volumes, usually of a CSI driver. Immutable.",
+      "Name of the provisioner, usually that of a CSI driver. Immutable.",
     ),
     parameters: value(
       3,
       map(string),
-      "Parameters for the provisioner, at most 512 keys and 256 KiB in total. Immutable.",
+      "Parameters for the provisioner: at most 512, and 256 KiB in total. Immutable.",
     ),
     reclaimPolicy: pointer(
       4,
       named("v1.PersistentVolumeReclaimPolicy", "Delete", "Retain"),
-      "What happens to a provisioned volume after its claim is deleted: one of Delete, " +
-        "Retain. Defaults to Delete. Immutable.",
+      "Reclaim policy of provisioned PersistentVolumes: one of Delete, Retain. Defaults to " +
+        "Delete. Immutable.",
       { default: "Delete", openApi: { enum: ["Delete", "Recycle", "Retain"] } },
     ),
     mountOptions: value(
       5,
       list(string),
-      "Mount options of the provisioned volumes. Not validated: mounting fails if one is invalid.",
+      "Mount options of provisioned PersistentVolumes. Not validated: mounting fails if one is " +
+        "invalid.",
       {
         listType: "atomic",
       },
@@ -60,20 +61,20 @@ const storageClassV1 = v1(
     allowVolumeExpansion: pointer(
       6,
       bool,
-      "Whether claims of this class may request more storage after creation. Defaults to false.",
+      "Whether volumes can be expanded after creation. Defaults to false.",
     ),
     volumeBindingMode: pointer(
       7,
       named("v1.VolumeBindingMode", "Immediate", "WaitForFirstConsumer"),
-      "When volumes are provisioned and bound. One of Immediate (on creation of the claim), " +
-        "WaitForFirstConsumer (once a pod uses it, considering its scheduling constraints). " +
-        "Defaults to Immediate. Immutable.",
+      "When volumes are provisioned and bound. One of Immediate (once the claim is created), " +
+        "WaitForFirstConsumer (once a pod that uses the claim is scheduled). Defaults to " +
+        "Immediate. Immutable.",
       { default: "Immediate" },
     ),
     allowedTopologies: value(
       8,
       list(topologySelectorTerm),
-      "Node topologies in which volumes may be provisioned. Not restricted when empty.",
+      "Node topologies in which volumes can be provisioned. Unrestricted if empty.",
       {
         listType: "atomic",
       },

@@ -28,7 +28,7 @@ const v1 = structs("api/storage/v1");
 
 const volumeAttachmentSource = v1(
   "VolumeAttachmentSource",
-  "Volume to attach: exactly one of the two fields must be set.",
+  "Volume that should be attached. Exactly one of the two fields must be set.",
   {
     persistentVolumeName: pointer(
       1,
@@ -38,66 +38,70 @@ const volumeAttachmentSource = v1(
     inlineVolumeSpec: pointer(
       2,
       persistentVolumeSpec,
-      "Specification of a volume that a pod defines inline, used for migrated in-tree plugins. " +
-        "Mutually exclusive with persistentVolumeName.",
+      "Specification of a volume that a pod defines inline, for in-tree volumes migrated to " +
+        "CSI. Mutually exclusive with persistentVolumeName.",
     ),
   },
 );
 
 const volumeAttachmentSpec = v1(
   "VolumeAttachmentSpec",
-  "Attachment of a volume to a node. Immutable.",
+  "Specification of an attach or detach request. Immutable.",
   {
-    attacher: required(1, string, "Name of the CSI driver that performs the operation."),
-    source: required(2, volumeAttachmentSource, "Volume that is to be attached."),
-    nodeName: required(3, string, "Node that the volume is to be attached to."),
+    attacher: required(1, string, "Name of the CSI driver that must handle the request."),
+    source: required(2, volumeAttachmentSource, "Volume to attach to the node."),
+    nodeName: required(3, string, "Name of the node to which the volume should be attached."),
   },
 );
 
-const volumeError = v1("VolumeError", "Error met during a volume operation.", {
-  time: value(1, time, "Time at which the error was met."),
+const volumeError = v1("VolumeError", "Error encountered during a volume operation.", {
+  time: value(1, time, "Time at which the error was encountered."),
   message: value(
     2,
     string,
-    "Human-readable error message. It is logged, so that it must not contain sensitive data.",
+    "Human-readable error message. It may be logged, and must not contain sensitive data.",
   ),
   errorCode: pointer(
     3,
     int32,
-    "gRPC status code that the CSI driver returned. Beta, off by default: requires the " +
-      "feature gate MutableCSINodeAllocatableCount.",
+    "Numeric gRPC status code of the error. Beta, off by default: requires the feature gate " +
+      "MutableCSINodeAllocatableCount.",
     {
       gate: "MutableCSINodeAllocatableCount",
     },
   ),
 });
 
-const volumeAttachmentStatus = v1("VolumeAttachmentStatus", "Observed state of an attachment.", {
-  attached: required(1, bool, "Whether the volume is attached. Set by the attacher only."),
-  attachmentMetadata: value(
-    2,
-    map(string),
-    "Data from the attach operation that mounting needs, such as a device path.",
-  ),
-  attachError: pointer(
-    3,
-    volumeError,
-    "Last error of an attach operation. Cleared when the volume is attached.",
-  ),
-  detachError: pointer(4, volumeError, "Last error of a detach operation."),
-});
+const volumeAttachmentStatus = v1(
+  "VolumeAttachmentStatus",
+  "Observed state of a VolumeAttachment.",
+  {
+    attached: required(
+      1,
+      bool,
+      "Whether the volume was attached successfully. Set by the attacher only.",
+    ),
+    attachmentMetadata: value(
+      2,
+      map(string),
+      "Information returned by the attach operation that mounting needs, such as a device path.",
+    ),
+    attachError: pointer(3, volumeError, "Last error of the attach operation. Cleared on success."),
+    detachError: pointer(4, volumeError, "Last error of the detach operation."),
+  },
+);
 
 const volumeAttachmentV1 = v1(
   "VolumeAttachment",
-  "VolumeAttachment asks a CSI driver to attach a volume to a node, or to detach it upon " +
-    "deletion.",
+  "VolumeAttachment requests that a CSI driver attach a volume to a node, and detach it when " +
+    "the object is deleted.",
   {
     metadata: value(1, objectMeta, "Standard object metadata."),
-    spec: required(2, volumeAttachmentSpec, "Volume, node and driver."),
+    spec: required(2, volumeAttachmentSpec, "Volume, node and attacher."),
     status: value(
       3,
       volumeAttachmentStatus,
-      "Result of the operation, reported by the attacher. Read-only.",
+      "Result of the attach or detach operation, reported by the attacher. Read-only.",
     ),
   },
 );

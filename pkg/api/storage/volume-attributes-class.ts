@@ -9,8 +9,8 @@ import { checkDriverName, checkParameters } from "./class-rules.ts";
 function volumeAttributesClassIn(version: "v1" | "v1beta1" | "v1alpha1") {
   return structs(`api/storage/${version}`)(
     "VolumeAttributesClass",
-    "VolumeAttributesClass names a set of volume attributes, such as performance, that " +
-      "claims may switch to after creation.",
+    "VolumeAttributesClass describes mutable volume attributes of a CSI driver, such as " +
+      "performance. Claims can switch to another class after creation.",
     {
       metadata: value(1, objectMeta, "Standard object metadata."),
       driverName: required(
@@ -21,8 +21,8 @@ function volumeAttributesClassIn(version: "v1" | "v1beta1" | "v1alpha1") {
       parameters: value(
         3,
         map(string),
-        "Attributes for the driver; at least one, and at most 512 keys and 256 KiB in total. " +
-          "Immutable.",
+        "Volume attributes, passed to the driver: at least one, at most 512, and 256 KiB in " +
+          "total. Immutable.",
       ),
     },
   );

@@ -85,7 +85,8 @@ export const persistentVolumeSpec = v1(
     mountOptions: value(
       7,
       list(string),
-      "Mount options, for example ro or soft. Not validated: mounting fails if one is invalid.",
+      "Mount options of the volume, for example ro or soft. Not validated: mounting fails if " +
+        "one is invalid.",
       {
         listType: "atomic",
       },

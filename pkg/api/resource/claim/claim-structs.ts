@@ -298,7 +298,7 @@ const deviceStatusStruct = ({ declare }: Shared) => {
 const statusStruct = (structs: Shared) => {
   const { declare } = structs;
   const consumer = declare("ResourceClaimConsumerReference", "Object that may use a claim.", {
-    apiGroup: value(1, string, "API group of the object. Empty for the core group."),
+    apiGroup: value(1, string, "API group of the referenced object. Empty for the core group."),
     resource: required(3, string, "Resource of the object in plural, for example `pods`."),
     name: required(4, string, "Name of the referenced object."),
     uid: required(5, uid, "UID of the referenced object."),
