@@ -16,42 +16,38 @@ import { type GoUrl, parseGoUrl } from "./go-url.ts";
 
 /** Declares WebhookClientConfig in the package of a group. */
 export function webhookClientConfigOf(declare: ReturnType<typeof structs>) {
-  const serviceReference = declare(
-    "ServiceReference",
-    "Reference to the Service in front of a webhook.",
-    {
-      namespace: required(1, string, "Namespace of the Service. Required."),
-      name: required(2, string, "Name of the Service. Required."),
-      path: pointer(
-        3,
-        string,
-        "URL path of the requests, beginning with `/`. Defaults to the root path.",
-      ),
-      port: pointer(4, int32, "Port of the Service, 1 to 65535. Defaults to 443.", {
-        default: 443,
-      }),
-    },
-  );
+  const serviceReference = declare("ServiceReference", "Reference to the Service of a webhook.", {
+    namespace: required(1, string, "Namespace of the Service. Required."),
+    name: required(2, string, "Name of the Service. Required."),
+    path: pointer(
+      3,
+      string,
+      "URL path of requests to the Service, beginning with `/`. Defaults to the root path.",
+    ),
+    port: pointer(4, int32, "Port of the Service, 1 to 65535. Defaults to 443.", {
+      default: 443,
+    }),
+  });
   return declare(
     "WebhookClientConfig",
-    "Connection to a webhook: exactly one of url and service must be set.",
+    "Information to connect to a webhook. Exactly one of url and service must be set.",
     {
       url: pointer(
         3,
         string,
-        "HTTPS address of the webhook, for example `https://host:port/path`, without user, " +
-          "query and fragment. Mutually exclusive with service.",
+        "URL of the webhook, in the form `https://host:port/path`, without user, query and " +
+          "fragment. Mutually exclusive with service.",
       ),
       service: pointer(
         1,
         serviceReference,
-        "Service of the webhook, for webhooks inside the cluster. Mutually exclusive with url.",
+        "Service of a webhook that runs within the cluster. Mutually exclusive with url.",
       ),
       caBundle: value(
         2,
         bytes,
-        "Certificates of the authorities that must have issued the serving certificate, in " +
-          "PEM. Defaults to the trust roots of the API server.",
+        "CA bundle in PEM to validate the serving certificate with. Defaults to the system " +
+          "trust roots of the API server.",
       ),
     },
   );

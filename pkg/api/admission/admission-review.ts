@@ -9,18 +9,18 @@ const v1 = structs("api/admission/v1");
 
 const admissionRequest = v1(
   "AdmissionRequest",
-  "Request that the API server asks an admission webhook to review.",
+  "Attributes of a request that an admission webhook reviews.",
   {
-    uid: required(1, string, "Identifier of this call. The response must repeat it."),
+    uid: required(1, string, "Identifier of this call, which the response must contain."),
     kind: required(
       2,
       groupVersionKind,
-      "Kind of object, converted to the version that the webhook's rules name.",
+      "Kind of object, in the version that the webhook registered for.",
     ),
     resource: required(
       3,
       groupVersionResource,
-      "Resource as the webhook's rules name it. With matchPolicy Equivalent it may differ " +
+      "Resource that the webhook registered for. With matchPolicy Equivalent, it can differ " +
         "from requestResource.",
     ),
     subResource: value(
@@ -28,81 +28,91 @@ const admissionRequest = v1(
       string,
       "Subresource of the request, for example `scale`. Empty for the object itself.",
     ),
-    requestKind: pointer(13, groupVersionKind, "Kind of the object as the client sent it."),
+    requestKind: pointer(
+      13,
+      groupVersionKind,
+      "Kind of the object in the original request, before conversion for the webhook.",
+    ),
     requestResource: pointer(
       14,
       groupVersionResource,
       "Resource of the original request, before conversion for the webhook.",
     ),
     requestSubResource: value(15, string, "Subresource of the original request, if any."),
-    name: value(5, string, "Name of the object. Empty on creation with generateName."),
+    name: value(5, string, "Name of the object. Can be empty on creation with generateName."),
     namespace: value(
       6,
       string,
-      "Namespace of the request. Empty for cluster-scoped objects other than namespaces.",
+      "Namespace of the request. Empty for cluster-scoped objects other than Namespaces.",
     ),
     operation: required(
       7,
       named("v1.Operation", "CREATE", "UPDATE", "DELETE", "CONNECT"),
       "Operation to admit: one of CREATE, UPDATE, DELETE, CONNECT.",
     ),
-    userInfo: required(8, userInfo, "User that sent the request, after impersonation."),
-    object: value(9, rawExtension, "Object as it would be stored. Null for DELETE."),
-    oldObject: value(
-      10,
+    userInfo: required(8, userInfo, "User that made the request, after impersonation."),
+    object: value(
+      9,
       rawExtension,
-      "Object as it is stored now, for UPDATE and DELETE. Null otherwise.",
+      "Object from the request, as changed by previous plugins. Null for DELETE.",
     ),
+    oldObject: value(10, rawExtension, "Existing object, for UPDATE and DELETE. Null otherwise."),
     dryRun: pointer(
       11,
       bool,
-      "Whether nothing will be stored, so that the webhook must avoid side effects. Defaults " +
-        "to false.",
+      "Whether this is a dry run: the modifications will not be persisted, and the webhook " +
+        "must not have side effects. Defaults to false.",
     ),
     options: value(
       12,
       rawExtension,
-      "Options of the request: CreateOptions, UpdateOptions, DeleteOptions or PatchOptions.",
+      "Options of the operation: CreateOptions, UpdateOptions, DeleteOptions or PatchOptions.",
     ),
   },
 );
 
-const admissionResponse = v1("AdmissionResponse", "Decision of an admission webhook.", {
-  uid: required(1, string, "UID of the request that is answered."),
-  allowed: required(2, bool, "Whether the request may proceed."),
+const admissionResponse = v1("AdmissionResponse", "Response of an admission webhook.", {
+  uid: required(1, string, "UID of the request that this responds to."),
+  allowed: required(2, bool, "Whether the request is admitted."),
   status: pointer(
     3,
     status,
-    "Error for the client when the request is denied: message and HTTP code.",
+    "Details for the client why the request is denied: message and HTTP status code. Ignored " +
+      "if it is allowed.",
   ),
   patch: value(
     4,
     bytes,
-    "JSON patch to apply to the object, encoded in base64. Only for mutating webhooks.",
+    "JSON patch to apply to the object, base64-encoded. Only for mutating webhooks.",
   ),
   patchType: pointer(
     5,
     named("v1.PatchType", "JSONPatch"),
-    "Format of the patch: always JSONPatch. Required together with patch.",
+    "Type of the patch: only JSONPatch is supported. Required with patch.",
   ),
   auditAnnotations: value(
     6,
     map(string),
-    "Annotations for the audit event. The server prefixes each key with the name of the webhook.",
+    "Annotations for the audit event. The API server prefixes the keys with the name of the " +
+      "webhook.",
   ),
   warnings: value(
     7,
     list(string),
-    "Warnings for the client, sent as HTTP headers. Best kept below 120 characters each.",
+    "Warnings to return to the client in Warning headers. They should have at most 120 " +
+      "characters each.",
   ),
 });
 
 export const admissionReviewV1 = v1(
   "AdmissionReview",
-  "AdmissionReview is the body of a call to an admission webhook: request one way, " +
-    "response the other.",
+  "AdmissionReview is the body of requests to admission webhooks and of their responses.",
   {
-    request: pointer(1, admissionRequest, "Request to review. Set by the API server."),
-    response: pointer(2, admissionResponse, "Decision about the request. Set by the webhook."),
+    request: pointer(
+      1,
+      admissionRequest,
+      "Attributes of the request to review. Set by the API server.",
+    ),
+    response: pointer(2, admissionResponse, "Response of the webhook. Set by the webhook."),
   },
 );

@@ -14,51 +14,58 @@ import { unsupported } from "../strategy.ts";
 
 const v1 = structs("api/admissionregistration/v1");
 
-const rule = v1("Rule", "Resources that a rule matches. All fields must match.", {
-  apiGroups: value(
-    1,
-    list(string),
-    'API groups to match; "" is the core group. `*` matches all groups and must stand ' +
-      "alone. Required.",
-    {
-      listType: "atomic",
-    },
-  ),
-  apiVersions: value(
-    2,
-    list(string),
-    "API versions to match. `*` matches all versions and must stand alone. Required.",
-    { listType: "atomic" },
-  ),
-  resources: value(
-    3,
-    list(string),
-    "Resources to match: `pods`, `pods/log`, `pods/*` (subresources of pods), `*/scale` " +
-      "(scale of all), `*` (all without subresources), `*/*` (everything). Required.",
-    { listType: "atomic" },
-  ),
-  scope: pointer(
-    4,
-    named("v1.ScopeType", "Cluster", "Namespaced", "*"),
-    "Scope of the resources. One of Cluster, Namespaced, * (both). Namespaces count as " +
-      "Cluster. Defaults to *.",
-    { default: "*", openApi: { enum: false } },
-  ),
-});
+const rule = v1(
+  "Rule",
+  "Resources that a rule matches: the product of groups, versions and resources.",
+  {
+    apiGroups: value(
+      1,
+      list(string),
+      'API groups to match. "" is the core group. `*` matches all groups and must be the only ' +
+        "one. Required.",
+      {
+        listType: "atomic",
+      },
+    ),
+    apiVersions: value(
+      2,
+      list(string),
+      "API versions to match. `*` matches all versions and must be the only one. Required.",
+      { listType: "atomic" },
+    ),
+    resources: value(
+      3,
+      list(string),
+      "Resources to match: `pods`, `pods/log`, `pods/*` (all subresources of pods), `*/scale` " +
+        "(all scale subresources), `*` (all resources, but no subresources), `*/*` (all " +
+        "resources and subresources). Required.",
+      { listType: "atomic" },
+    ),
+    scope: pointer(
+      4,
+      named("v1.ScopeType", "Cluster", "Namespaced", "*"),
+      "Scope of the resources. One of Cluster (including Namespaces), Namespaced, * (both). " +
+        "Defaults to *.",
+      { default: "*", openApi: { enum: false } },
+    ),
+  },
+);
 
 /** Shared by all versions of the group. */
 export const ruleWithOperations = v1(
   "RuleWithOperations",
-  "Operations and resources that a rule matches.",
+  "Rule that matches requests by operation and resource. Both must match.",
   {
     operations: value(
       1,
       list(named("v1.OperationType", "*", "CREATE", "UPDATE", "DELETE", "CONNECT")),
-      "Operations to match: *, CREATE, UPDATE, DELETE, CONNECT. `*` matches all operations " +
-        "and must stand alone. Required.",
+      "Operations to match: *, CREATE, UPDATE, DELETE, CONNECT. `*` matches all operations and " +
+        "must be the only one. Required.",
       { listType: "atomic" },
     ),
-    rule: inline(2, rule, "Resources to which the operations apply.", { protoName: "rule" }),
+    rule: inline(2, rule, "Resources to match: API groups, versions, resources and scope.", {
+      protoName: "rule",
+    }),
   },
 );
 

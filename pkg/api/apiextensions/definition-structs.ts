@@ -22,30 +22,30 @@ const atomic = { listType: "atomic" } as const;
 
 const conversionRequest = v1(
   "ConversionRequest",
-  "Custom objects that the API server asks a conversion webhook to convert.",
+  "Custom objects that a conversion webhook converts.",
   {
-    uid: required(1, string, "Identifier of this call. The response must repeat it."),
+    uid: required(1, string, "Identifier of this call, which the response must contain."),
     desiredAPIVersion: required(
       2,
       string,
-      "Group and version to convert to, for example `example.com/v1`.",
+      "API group and version to convert to, for example `example.com/v1`.",
     ),
     objects: required(
       3,
       list(rawExtension),
-      "Custom objects to convert. They may have different versions.",
+      "Custom objects to convert, which can have different versions.",
       atomic,
     ),
   },
 );
 
-const conversionResponse = v1("ConversionResponse", "Result of a conversion webhook.", {
-  uid: required(1, string, "UID of the request that is answered."),
+const conversionResponse = v1("ConversionResponse", "Response of a conversion webhook.", {
+  uid: required(1, string, "UID of the request that this responds to."),
   convertedObjects: required(
     2,
     list(rawExtension),
-    "Converted objects in the order of the request. Only apiVersion, labels, annotations " +
-      "and fields outside metadata may change.",
+    "Converted objects, in the order of the request. In metadata, only labels and annotations " +
+      "may be changed.",
     {
       ...atomic,
     },
@@ -53,47 +53,56 @@ const conversionResponse = v1("ConversionResponse", "Result of a conversion webh
   result: required(
     3,
     status,
-    "Status `Success`, or `Failure` with a message for the client. A failure fails the " +
+    "Result of the conversion: status Success, or Failure with a message, which fails the " +
       "whole request.",
   ),
 });
 
 export const conversionReview = v1(
   "ConversionReview",
-  "ConversionReview is the body of a call to a conversion webhook: request one way, " +
-    "response the other.",
+  "ConversionReview is the body of requests to conversion webhooks and of their responses.",
   {
-    request: pointer(1, conversionRequest, "Objects to convert. Set by the API server."),
-    response: pointer(2, conversionResponse, "Converted objects. Set by the webhook."),
+    request: pointer(
+      1,
+      conversionRequest,
+      "Attributes of the conversion request. Set by the API server.",
+    ),
+    response: pointer(
+      2,
+      conversionResponse,
+      "Response to the conversion request. Set by the webhook.",
+    ),
   },
 );
 
 const columnDefinition = v1(
   "CustomResourceColumnDefinition",
-  "Additional column that `kubectl get` prints for a custom resource.",
+  "Column to return in tables of custom objects, as for `kubectl get`.",
   {
-    name: required(1, string, "Heading of the column, unique within the version."),
+    name: required(1, string, "Human-readable name of the column."),
     type: required(
       2,
       string,
-      "OpenAPI type of the values: one of boolean, date, integer, number, string. `date` " +
-        "prints the time that has passed.",
+      "OpenAPI type of the column: one of boolean, date, integer, number, string. For date, " +
+        "the age is shown.",
     ),
     format: value(
       3,
       string,
-      "OpenAPI format of the values, for example `int32` or `name`. Optional.",
+      "OpenAPI format of the column, for example int32. `name` marks the column of the primary " +
+        "identifier.",
     ),
     description: value(4, string, "Human-readable description of the column."),
     priority: value(
       5,
       int32,
-      "Importance of the column: 0 is always shown, higher ones only with `-o wide`. Defaults to 0.",
+      "Relative importance of the column. Columns with a priority other than 0 are only shown " +
+        "with `-o wide`. Defaults to 0.",
     ),
     jsonPath: required(
       6,
       string,
-      "JSON path to the value within each object, for example `.spec.size`.",
+      "JSON path of the value in each object, for example `.spec.size`.",
     ),
   },
 );
@@ -105,13 +114,13 @@ const webhookConversion = v1(
     clientConfig: pointer(
       2,
       webhookClientConfigOf(v1),
-      "Address and trust anchors of the webhook. Required.",
+      "Connection to the webhook: address and CA bundle. Required.",
     ),
     conversionReviewVersions: required(
       3,
       list(string),
-      "Versions of ConversionReview that the webhook accepts, in order of preference. Must " +
-        "include one that the API server supports: v1 or v1beta1.",
+      "Versions of ConversionReview that the webhook accepts, in order of preference. The API " +
+        "server sends the first that it supports: v1 or v1beta1.",
       atomic,
     ),
   },
@@ -124,48 +133,51 @@ const conversion = v1(
     strategy: required(
       1,
       named("v1.ConversionStrategyType", "None", "Webhook"),
-      "One of None (only apiVersion changes), Webhook (a webhook converts the objects).",
+      "Conversion strategy. One of None (only apiVersion is changed), Webhook (the API server " +
+        "calls a webhook).",
       { openApi: { enum: false } },
     ),
     webhook: pointer(
       2,
       webhookConversion,
-      "Webhook to call. Required for strategy Webhook; must be absent for None.",
+      "Conversion webhook. Required for strategy Webhook, and not allowed for None.",
     ),
   },
 );
 
 const definitionNames = v1(
   "CustomResourceDefinitionNames",
-  "Names of a custom resource in URLs, objects and tools.",
+  "Names by which a custom resource is served and used.",
   {
     plural: required(
       1,
       string,
-      "Plural name, lowercase, used in URLs: /apis/<group>/<version>/.../<plural>. The " +
-        "definition must be named `<plural>.<group>`. Immutable.",
+      "Plural name of the resource, all lowercase, used in URLs: " +
+        "`/apis/<group>/<version>/.../<plural>`. The name of the definition must be " +
+        "`<plural>.<group>`. Immutable.",
     ),
     singular: value(
       2,
       string,
-      "Singular name, lowercase, accepted by kubectl. Defaults to the kind in lower case.",
+      "Singular name of the resource, all lowercase. Defaults to the lowercased kind.",
     ),
-    shortNames: value(3, list(string), "Abbreviations that kubectl accepts, lowercase.", atomic),
+    shortNames: value(
+      3,
+      list(string),
+      "Short names of the resource, all lowercase, for use in `kubectl get <shortname>`.",
+      atomic,
+    ),
     kind: required(
       4,
       string,
-      "Kind of the objects in CamelCase, normally singular. Immutable once the resource is " +
+      "Kind of the objects, normally CamelCase and singular. Immutable once the resource is " +
         "established.",
     ),
-    listKind: value(
-      5,
-      string,
-      "Kind of lists of the objects. Defaults to the kind with suffix `List`.",
-    ),
+    listKind: value(5, string, "Kind of lists of the objects. Defaults to `<kind>List`."),
     categories: value(
       6,
       list(string),
-      "Groups of resources that the resource belongs to: `all` includes it in `kubectl get all`.",
+      "Categories that the resource belongs to: with `all`, `kubectl get all` includes it.",
       {
         ...atomic,
       },
@@ -173,111 +185,111 @@ const definitionNames = v1(
   },
 );
 
-const validation = v1(
-  "CustomResourceValidation",
-  "Schema for validation, pruning and defaulting of custom objects.",
-  {
-    openAPIV3Schema: pointer(
-      1,
-      lazy<JsonSchema>(() => jsonSchemaProps),
-      "Structural OpenAPI v3 schema of the objects.",
-    ),
-  },
-);
+const validation = v1("CustomResourceValidation", "Validation of custom objects.", {
+  openAPIV3Schema: pointer(
+    1,
+    lazy<JsonSchema>(() => jsonSchemaProps),
+    "OpenAPI v3 schema for validation, pruning and defaulting, which must be structural.",
+  ),
+});
 
 const statusSubresource = v1(
   "CustomResourceSubresourceStatus",
-  "Subresource `status` of a custom resource. It has no settings.",
+  "Subresource `status` of a custom resource. It has no fields.",
   {},
 );
 
 const scaleSubresource = v1(
   "CustomResourceSubresourceScale",
-  "Paths from which the scale subresource of a custom resource is built.",
+  "Subresource `scale` of a custom resource: paths of the fields that it maps to.",
   {
     specReplicasPath: required(
       1,
       string,
-      "JSON path, without array notation, below `.spec` to the desired replica count.",
+      "JSON path under `.spec`, without array notation, of the desired number of replicas.",
     ),
     statusReplicasPath: required(
       2,
       string,
-      "JSON path, without array notation, below `.status` to the observed replica count. A " +
-        "missing value counts as 0.",
+      "JSON path under `.status`, without array notation, of the observed number of replicas. " +
+        "A missing value counts as 0.",
     ),
     labelSelectorPath: pointer(
       3,
       string,
-      "JSON path below `.spec` or `.status` to the label selector of the pods in string " +
-        "form. Required for use with a HorizontalPodAutoscaler.",
+      "JSON path under `.spec` or `.status`, without array notation, of the label selector in " +
+        "string form. Required for HorizontalPodAutoscalers.",
     ),
   },
 );
 
-const subresources = v1("CustomResourceSubresources", "Subresources to serve for custom objects.", {
+const subresources = v1("CustomResourceSubresources", "Subresources of a custom resource.", {
   status: pointer(
     1,
     statusSubresource,
-    "Enables the subresource `status`: the main endpoint then ignores changes of " +
-      "`.status`, and the subresource all others.",
+    "Enables the subresource `status`: writes through it only change `.status`, all others " +
+      "ignore it.",
   ),
   scale: pointer(
     2,
     scaleSubresource,
-    "Enables the subresource `scale`, which reads and sets the replica count in the form " +
-      "of autoscaling/v1 Scale.",
+    "Enables the subresource `scale`, which serves autoscaling/v1 Scale.",
   ),
 });
 
 const selectableField = v1(
   "SelectableField",
-  "Field of custom objects that field selectors may use.",
+  "Field of custom objects that can be used in field selectors.",
   {
     jsonPath: required(
       1,
       string,
-      "JSON path to the field, for example `.spec.color`: a string, boolean or integer, " +
-        "without array notation and outside metadata. Must be unique.",
+      "JSON path of the field, for example `.spec.color`. The field must be a string, boolean " +
+        "or integer, neither in an array nor in metadata. Must be unique.",
     ),
   },
 );
 
-const version = v1("CustomResourceDefinitionVersion", "One version of a custom resource.", {
+const version = v1("CustomResourceDefinitionVersion", "Version of a custom resource.", {
   name: required(
     1,
     string,
-    "Name of the version as in URLs, for example `v1beta1`. Unique within the definition.",
+    "Name of the version, for example v1beta1: a DNS label, used in URLs. Unique within the " +
+      "definition.",
   ),
-  served: required(2, bool, "Whether the version is available through the API."),
+  served: required(2, bool, "Whether the version is served by the API."),
   storage: required(
     3,
     bool,
-    "Whether objects are stored in this version. Exactly one version must set it.",
+    "Whether objects are persisted in this version. Exactly one version must set it to true.",
   ),
   deprecated: value(
     7,
     bool,
-    "Whether the version is deprecated: requests for it then return a warning. Defaults to false.",
+    "Whether the version is deprecated: responses then include a warning. Defaults to false.",
   ),
   deprecationWarning: pointer(
     8,
     string,
-    "Warning to return for a deprecated version, at most 256 printable characters. By " +
-      "default a generic one that names the version.",
+    "Warning to return instead of the default one, which names the version. At most 256 " +
+      "printable characters. Requires deprecated.",
   ),
-  schema: pointer(4, validation, "Schema of the objects in this version. Required."),
-  subresources: pointer(5, subresources, "Subresources of the objects in this version."),
+  schema: pointer(
+    4,
+    validation,
+    "Schema for validation, pruning and defaulting in this version. Required.",
+  ),
+  subresources: pointer(5, subresources, "Subresources to serve in this version."),
   additionalPrinterColumns: value(
     6,
     list(columnDefinition),
-    "Columns of `kubectl get` beside the name. By default only the age is shown.",
+    "Columns to return in tables, as for `kubectl get`, besides the name. Defaults to the age.",
     atomic,
   ),
   selectableFields: value(
     9,
     list(selectableField),
-    "Fields that field selectors of list and watch requests may use, at most 8.",
+    "Fields that can be used in field selectors, at most 8.",
     {
       ...atomic,
     },
@@ -285,29 +297,34 @@ const version = v1("CustomResourceDefinitionVersion", "One version of a custom r
 });
 
 const spec = v1("CustomResourceDefinitionSpec", "Desired state of a CustomResourceDefinition.", {
-  group: required(1, string, "API group of the resource. Immutable."),
-  names: required(3, definitionNames, "Names of the resource and its kind."),
+  group: required(1, string, "API group of the custom resource. Immutable."),
+  names: required(3, definitionNames, "Resource and kind names of the custom resource."),
   scope: required(
     4,
     named("v1.ResourceScope", "Cluster", "Namespaced"),
-    "Whether objects are cluster-wide or belong to namespaces: one of Cluster, Namespaced. " +
-      "Immutable once the resource is established.",
+    "Scope of the custom resource: one of Cluster, Namespaced. Immutable once the resource is " +
+      "established.",
     { openApi: { enum: false } },
   ),
   versions: required(
     7,
     list(version),
-    "All versions of the resource. Discovery sorts them by stability and then by number: v10, " +
-      "v2, v1beta1, for example.",
+    "Versions of the custom resource. Discovery sorts them by stability, then by number, for " +
+      "example v10, v2, v1beta1.",
     atomic,
   ),
-  conversion: pointer(9, conversion, "Conversion between versions. Defaults to strategy None.", {
-    default: { strategy: "None" },
-  }),
+  conversion: pointer(
+    9,
+    conversion,
+    "Conversion of objects between the versions. Defaults to strategy None.",
+    {
+      default: { strategy: "None" },
+    },
+  ),
   preserveUnknownFields: value(
     10,
     bool,
-    "Must be false. Set x-kubernetes-preserve-unknown-fields in the schema instead.",
+    "Deprecated: must be false. Set x-kubernetes-preserve-unknown-fields in the schema instead.",
   ),
 });
 
@@ -325,8 +342,8 @@ const condition = v1(
         "Terminating",
         "KubernetesAPIApprovalPolicyConformant",
       ),
-      "One of Established (the resource is served), NamesAccepted (its names conflict with " +
-        "no other resource), NonStructuralSchema, Terminating, " +
+      "Type of the condition: Established (the resource is served), NamesAccepted (its names " +
+        "conflict with no other resource), NonStructuralSchema, Terminating or " +
         "KubernetesAPIApprovalPolicyConformant.",
       { openApi: { enum: false } },
     ),
@@ -359,15 +376,15 @@ const definitionStatus = v1(
     acceptedNames: required(
       2,
       definitionNames,
-      "Names under which the resource is served. They may lag behind spec.names in case of a " +
-        "conflict.",
+      "Names by which the resource is served. They can differ from spec.names if those " +
+        "conflict with another resource.",
       { required: false },
     ),
     storedVersions: required(
       3,
       list(string),
-      "Versions in which objects have ever been stored. Remove one only after all its " +
-        "objects were migrated; it cannot be dropped from spec.versions before.",
+      "Versions in which objects were ever persisted. They cannot be removed from " +
+        "spec.versions. Remove a version from this list once all its objects are migrated.",
       {
         ...atomic,
         required: false,
@@ -387,15 +404,20 @@ export const definitionParts = {
 
 export const customResourceDefinitionV1 = v1(
   "CustomResourceDefinition",
-  "CustomResourceDefinition adds a resource of your own to the API.",
+  "CustomResourceDefinition adds a custom resource to the API, whose objects the API server " +
+    "then serves.",
   {
     metadata: value(
       1,
       objectMeta,
       "Standard object metadata. The name must be `<plural>.<group>`.",
     ),
-    spec: required(2, spec, "Names, scope, versions and schemas of the resource."),
-    status: value(3, definitionStatus, "Accepted names and conditions. Read-only."),
+    spec: required(2, spec, "Group, names, scope, versions and schemas of the custom resource."),
+    status: value(
+      3,
+      definitionStatus,
+      "Accepted names, stored versions and conditions. Read-only.",
+    ),
   },
 );
 

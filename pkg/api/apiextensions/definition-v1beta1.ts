@@ -24,9 +24,9 @@ const { names, validation, subresources, selectableField, status } = definitionP
 
 const columnDefinition = v1beta1(
   "CustomResourceColumnDefinition",
-  "Additional column that `kubectl get` prints for a custom resource.",
+  "Column to return in tables of custom objects, as for `kubectl get`.",
   {
-    name: required(1, string, "Heading of the column, unique within the version."),
+    name: required(1, string, "Human-readable name of the column."),
     type: required(
       2,
       string,
@@ -35,18 +35,20 @@ const columnDefinition = v1beta1(
     format: value(
       3,
       string,
-      "OpenAPI format of the values, for example `int32` or `name`. Optional.",
+      "OpenAPI format of the column, for example int32. `name` marks the column of the primary " +
+        "identifier.",
     ),
     description: value(4, string, "Human-readable description of the column."),
     priority: value(
       5,
       int32,
-      "Importance of the column: 0 is always shown, higher ones only with `-o wide`. Defaults to 0.",
+      "Relative importance of the column. Columns with a priority other than 0 are only shown " +
+        "with `-o wide`. Defaults to 0.",
     ),
     JSONPath: required(
       6,
       string,
-      "JSON path to the value within each object, for example `.spec.size`.",
+      "JSON path of the value in each object, for example `.spec.size`.",
     ),
   },
 );
@@ -58,7 +60,8 @@ const conversion = v1beta1(
     strategy: required(
       1,
       named("v1beta1.ConversionStrategyType", "None", "Webhook"),
-      "One of None (only apiVersion changes), Webhook (a webhook converts the objects).",
+      "Conversion strategy. One of None (only apiVersion is changed), Webhook (the API server " +
+        "calls a webhook).",
     ),
     webhookClientConfig: pointer(
       2,
@@ -101,17 +104,18 @@ function versionFields(numbers: readonly [number, number, number, number]) {
 const perVersion = versionFields([4, 5, 6, 9]);
 const topLevel = versionFields([5, 6, 8, 11]);
 
-const version = v1beta1("CustomResourceDefinitionVersion", "One version of a custom resource.", {
+const version = v1beta1("CustomResourceDefinitionVersion", "Version of a custom resource.", {
   name: required(
     1,
     string,
-    "Name of the version as in URLs, for example `v1beta1`. Unique within the definition.",
+    "Name of the version, for example v1beta1: a DNS label, used in URLs. Unique within the " +
+      "definition.",
   ),
-  served: required(2, bool, "Whether the version is available through the API."),
+  served: required(2, bool, "Whether the version is served by the API."),
   storage: required(
     3,
     bool,
-    "Whether objects are stored in this version. Exactly one version must set it.",
+    "Whether objects are persisted in this version. Exactly one version must set it to true.",
   ),
   schema: perVersion.schema,
   subresources: perVersion.subresources,
@@ -119,7 +123,7 @@ const version = v1beta1("CustomResourceDefinitionVersion", "One version of a cus
   deprecated: value(
     7,
     bool,
-    "Whether the version is deprecated: requests for it then return a warning. Defaults to false.",
+    "Whether the version is deprecated: responses then include a warning. Defaults to false.",
   ),
   deprecationWarning: pointer(
     8,
@@ -133,9 +137,9 @@ const spec = v1beta1(
   "CustomResourceDefinitionSpec",
   "Desired state of a CustomResourceDefinition.",
   {
-    group: required(1, string, "API group of the resource. Immutable."),
+    group: required(1, string, "API group of the custom resource. Immutable."),
     version: value(2, string, "Name of the first version. Optional when versions is set."),
-    names: required(3, names, "Names of the resource and its kind."),
+    names: required(3, names, "Resource and kind names of the custom resource."),
     scope: required(
       4,
       named("v1beta1.ResourceScope", "Cluster", "Namespaced"),
@@ -145,9 +149,14 @@ const spec = v1beta1(
     subresources: topLevel.subresources,
     versions: value(7, list(version), "All versions of the resource.", atomic),
     additionalPrinterColumns: topLevel.columns,
-    conversion: pointer(9, conversion, "Conversion between versions. Defaults to strategy None.", {
-      default: { strategy: "None" },
-    }),
+    conversion: pointer(
+      9,
+      conversion,
+      "Conversion of objects between the versions. Defaults to strategy None.",
+      {
+        default: { strategy: "None" },
+      },
+    ),
     preserveUnknownFields: pointer(
       10,
       bool,
@@ -162,15 +171,16 @@ const spec = v1beta1(
 
 export const customResourceDefinitionV1beta1 = v1beta1(
   "CustomResourceDefinition",
-  "CustomResourceDefinition adds a resource of your own to the API.",
+  "CustomResourceDefinition adds a custom resource to the API, whose objects the API server " +
+    "then serves.",
   {
     metadata: value(
       1,
       objectMeta,
       "Standard object metadata. The name must be `<plural>.<group>`.",
     ),
-    spec: required(2, spec, "Names, scope, versions and schemas of the resource."),
-    status: value(3, status, "Accepted names and conditions. Read-only."),
+    spec: required(2, spec, "Group, names, scope, versions and schemas of the custom resource."),
+    status: value(3, status, "Accepted names, stored versions and conditions. Read-only."),
   },
 );
 

@@ -106,36 +106,32 @@ const names = v1("JSONSchemaPropsOrStringArray", schemaOrNamesText, {
   property: value(2, list(string), "Names of properties that must be present."),
 });
 
-const externalDocumentation = v1(
-  "ExternalDocumentation",
-  "Link to documentation outside the schema.",
-  {
-    description: value(1, string, "Human-readable description of the target."),
-    url: value(2, string, "Address of the documentation."),
-  },
-);
+const externalDocumentation = v1("ExternalDocumentation", "Reference to external documentation.", {
+  description: value(1, string, "Human-readable description of the documentation."),
+  url: value(2, string, "URL of the documentation."),
+});
 
 const validationRule = v1(
   "ValidationRule",
-  "Validation rule in CEL that applies to the value at its position in the schema.",
+  "CEL validation rule for the value at its position in the schema.",
   {
     rule: required(
       1,
       string,
-      "CEL expression that must evaluate to true. `self` is the value; a rule that uses " +
-        "`oldSelf` runs only on updates.",
+      "CEL expression that must evaluate to true. `self` is the value, `oldSelf` its existing " +
+        "value: rules that use it are only evaluated on updates.",
     ),
     message: value(
       2,
       string,
-      "Message for the client when the rule fails. Required if the rule contains line " +
-        "breaks. Defaults to the text of the rule.",
+      "Message for the client if the rule fails. Required if the rule contains line breaks. " +
+        "Defaults to `failed rule: <rule>`.",
     ),
     messageExpression: value(
       3,
       string,
-      "CEL expression that produces the message, with access to the same variables as the " +
-        "rule. Takes precedence over message; if it fails, message is used.",
+      "CEL expression that evaluates to the message, with the variables of the rule. Takes " +
+        "precedence over message, which is used if the expression fails.",
     ),
     reason: pointer(
       4,
@@ -146,20 +142,20 @@ const validationRule = v1(
         "FieldValueInvalid",
         "FieldValueForbidden",
       ),
-      "Reason code of the failure: one of FieldValueRequired, FieldValueDuplicate, " +
+      "Machine-readable reason of the failure: one of FieldValueRequired, FieldValueDuplicate, " +
         "FieldValueInvalid, FieldValueForbidden. Defaults to FieldValueInvalid.",
     ),
     fieldPath: value(
       5,
       string,
-      "Relative JSON path of the field to blame, for example `.spec.size`. It must exist in " +
-        "the schema. Defaults to the position of the rule.",
+      "Path of the field that the failure is reported for, relative to the rule, for example " +
+        "`.spec.size`. Must exist in the schema. Defaults to the location of the rule.",
     ),
     optionalOldSelf: pointer(
       6,
       bool,
-      "Whether a rule with `oldSelf` also runs on creation, where `oldSelf` is then an " +
-        "optional value without content. Defaults to false.",
+      "Whether a rule with `oldSelf` is also evaluated if there is no existing value: " +
+        "`oldSelf` is then a CEL optional. Defaults to false.",
     ),
   },
 );
@@ -173,10 +169,10 @@ const typeDoc =
 
 export const jsonSchemaProps: StructType<any> = v1(
   "JSONSchemaProps",
-  "JSON schema (OpenAPI v3, with extensions of Kubernetes) of one value.",
+  "JSON schema of a value, as in OpenAPI v3 and with Kubernetes extensions.",
   {
     id: value(1, string, "Identifier of the schema. Not supported: must be empty."),
-    $schema: value(2, string, "URI of the JSON schema dialect. Not evaluated.", {
+    $schema: value(2, string, "URI of the JSON schema dialect. Ignored.", {
       protoName: "schema",
     }),
     $ref: pointer(3, string, "Reference to another schema. Not supported: must be absent.", {
@@ -185,79 +181,74 @@ export const jsonSchemaProps: StructType<any> = v1(
     description: value(
       4,
       string,
-      "Human-readable description of the value, shown by `kubectl explain`.",
+      "Human-readable description of the value, which `kubectl explain` shows.",
     ),
     type: value(5, string, typeDoc),
     format: value(
       6,
       string,
-      "Format of a string or number: date, date-time, duration, ipv4, uuid and others are " +
-        "checked; unknown formats are ignored.",
+      "Format of a string or number, for example date-time, duration, ipv4 or uuid. Unknown " +
+        "formats are ignored.",
     ),
-    title: value(7, string, "Human-readable heading of the value."),
+    title: value(7, string, "Human-readable title of the value."),
     default: pointer(
       8,
       json,
-      "Value that the API server fills in when the field is absent. Must be valid under this " +
-        "schema.",
+      "Default that the API server sets if the field is absent. Must be valid under this schema.",
     ),
-    maximum: pointer(
-      9,
-      double,
-      "Largest number allowed, inclusive unless exclusiveMaximum is true.",
-    ),
+    maximum: pointer(9, double, "Maximum of a number, inclusive unless exclusiveMaximum is true."),
     exclusiveMaximum: value(
       10,
       bool,
       "Whether the number must be less than maximum. Defaults to false.",
     ),
-    minimum: pointer(
-      11,
-      double,
-      "Smallest number allowed, inclusive unless exclusiveMinimum is true.",
-    ),
+    minimum: pointer(11, double, "Minimum of a number, inclusive unless exclusiveMinimum is true."),
     exclusiveMinimum: value(
       12,
       bool,
       "Whether the number must be greater than minimum. Defaults to false.",
     ),
-    maxLength: pointer(13, int64, "Greatest length of a string, in characters."),
-    minLength: pointer(14, int64, "Smallest length of a string, in characters."),
+    maxLength: pointer(13, int64, "Maximum length of a string, in characters."),
+    minLength: pointer(14, int64, "Minimum length of a string, in characters."),
     pattern: value(
       15,
       string,
-      "Regular expression in RE2 syntax that must match some part of a string. Anchor it " +
-        "with ^ and $ to match all.",
+      "Regular expression in RE2 syntax that a string must match in some part. To match the " +
+        "whole string, anchor it with ^ and $.",
     ),
-    maxItems: pointer(16, int64, "Largest number of elements in an array."),
-    minItems: pointer(17, int64, "Smallest number of elements in an array."),
-    uniqueItems: value(18, bool, "Must not be true. Use x-kubernetes-list-type `set` instead."),
-    multipleOf: pointer(19, double, "Number that the value must be an integer multiple of."),
-    enum: value(20, list(json), "Values that are allowed, of any JSON type.", atomic),
-    maxProperties: pointer(21, int64, "Largest number of properties in an object."),
-    minProperties: pointer(22, int64, "Smallest number of properties in an object."),
+    maxItems: pointer(16, int64, "Maximum number of elements in an array."),
+    minItems: pointer(17, int64, "Minimum number of elements in an array."),
+    uniqueItems: value(
+      18,
+      bool,
+      "Not supported: must not be true. Use x-kubernetes-list-type `set` instead.",
+    ),
+    multipleOf: pointer(19, double, "Number of which the value must be an integer multiple."),
+    enum: value(20, list(json), "Allowed values, of any JSON type.", atomic),
+    maxProperties: pointer(21, int64, "Maximum number of properties in an object."),
+    minProperties: pointer(22, int64, "Minimum number of properties in an object."),
     required: value(23, list(string), "Names of the properties that an object must have.", atomic),
     items: pointer(
       24,
       jsonSchemaPropsOrArray,
-      "Schema of the elements of an array. A list of schemas is not supported.",
+      "Schema of the elements of an array. Lists of schemas are not supported.",
       bare,
     ),
     allOf: value(
       25,
       list(recursive),
-      "Schemas that the value must all match. They must not declare types or properties of " +
-        "their own.",
+      "Schemas that must all match the value. They must not specify type, description, default " +
+        "or the like.",
       atomic,
     ),
-    oneOf: value(26, list(recursive), "Schemas of which the value must match exactly one.", atomic),
+    oneOf: value(26, list(recursive), "Schemas of which exactly one must match the value.", atomic),
     anyOf: value(
       27,
       list(recursive),
-      "Schemas of which the value must match at least one.",
+      "Schemas of which at least one must match the value.",
       atomic,
     ),
-    not: pointer(28, recursive, "Schema that the value must not match.", bare),
+    not: pointer(28, recursive, "Schema that must not match the value.", bare),
     properties: value(
       29,
       map(recursive),
@@ -266,7 +257,7 @@ export const jsonSchemaProps: StructType<any> = v1(
     additionalProperties: pointer(
       30,
       jsonSchemaPropsOrBool,
-      "Schema of all values of a map, or true for any value. Mutually exclusive with properties.",
+      "Schema of the values of a map, or true for any values. Mutually exclusive with properties.",
       bare,
     ),
     patternProperties: value(
@@ -277,7 +268,7 @@ export const jsonSchemaProps: StructType<any> = v1(
     dependencies: value(
       32,
       map(jsonSchemaPropsOrStringArray),
-      "Dependencies between properties. Not supported: must be empty.",
+      "Dependencies of properties on others. Not supported: must be empty.",
     ),
     additionalItems: pointer(
       33,
@@ -290,31 +281,33 @@ export const jsonSchemaProps: StructType<any> = v1(
       map(recursive),
       "Named schemas for use in $ref. Not supported: must be empty.",
     ),
-    externalDocs: pointer(35, externalDocumentation, "Documentation outside the schema.", bare),
+    externalDocs: pointer(35, externalDocumentation, "External documentation of the value.", bare),
     example: pointer(36, json, "Example of a valid value.", bare),
     nullable: value(
       37,
       bool,
-      "Whether null is allowed. Otherwise a null value is replaced by the default, or " +
-        "removed. Defaults to false.",
+      "Whether null is a valid value. Otherwise nulls are pruned before defaulting. Defaults " +
+        "to false.",
     ),
     "x-kubernetes-preserve-unknown-fields": pointer(
       38,
       bool,
-      "Whether fields that the schema does not specify are kept instead of pruned. True or absent.",
+      "Whether fields that the schema does not specify are preserved instead of pruned. Either " +
+        "true or absent.",
       { protoName: "xKubernetesPreserveUnknownFields" },
     ),
     "x-kubernetes-embedded-resource": value(
       39,
       bool,
-      "Whether the value is a complete Kubernetes object: apiVersion, kind and metadata are " +
-        "then validated and kept. Defaults to false.",
+      "Whether the value is an embedded Kubernetes object, with apiVersion, kind and metadata, " +
+        "which are then validated and preserved. Defaults to false.",
       { protoName: "xKubernetesEmbeddedResource" },
     ),
     "x-kubernetes-int-or-string": value(
       40,
       bool,
-      "Whether the value is an integer or a string; type must then be absent. Defaults to false.",
+      "Whether both integers and strings are valid values. type must then be absent. Defaults " +
+        "to false.",
       {
         protoName: "xKubernetesIntOrString",
       },
@@ -322,15 +315,16 @@ export const jsonSchemaProps: StructType<any> = v1(
     "x-kubernetes-list-map-keys": value(
       41,
       list(string),
-      "Names of the properties that identify an element. Required for x-kubernetes-list-type " +
-        "`map`, for which the properties must be scalars.",
+      "Names of the properties that are the keys of elements. Only for x-kubernetes-list-type " +
+        "`map`, where it is required. The properties must be scalars.",
       { ...atomic, protoName: "xKubernetesListMapKeys" },
     ),
     "x-kubernetes-list-type": pointer(
       42,
       string,
-      "How server-side apply merges an array. One of atomic (as a whole), set (by unique " +
-        "scalar), map (by the keys in x-kubernetes-list-map-keys). Defaults to atomic.",
+      "List type of an array, for validation and server-side apply. One of atomic (replaced as " +
+        "a whole), set (unique scalars), map (elements identified by the keys in " +
+        "x-kubernetes-list-map-keys). Defaults to atomic.",
       {
         protoName: "xKubernetesListType",
       },
@@ -338,8 +332,8 @@ export const jsonSchemaProps: StructType<any> = v1(
     "x-kubernetes-map-type": pointer(
       43,
       string,
-      "How server-side apply merges an object. One of granular (each field has its own " +
-        "manager), atomic (as a whole). Defaults to granular.",
+      "Map type of an object, for server-side apply. One of granular (each field has its own " +
+        "managers), atomic (replaced as a whole). Defaults to granular.",
       {
         protoName: "xKubernetesMapType",
       },
@@ -347,7 +341,7 @@ export const jsonSchemaProps: StructType<any> = v1(
     "x-kubernetes-validations": value(
       44,
       list(validationRule),
-      "CEL rules that the value must fulfil.",
+      "CEL validation rules for the value.",
       {
         listType: "map",
         listMapKeys: ["rule"],

@@ -5,40 +5,45 @@ import { byName, sharedPolicyStructs, withoutOpenApiEnum, type Version } from ".
 type Shared = ReturnType<typeof sharedPolicyStructs>;
 
 function mutationOf(version: Version, { declare }: Shared) {
-  const applyConfiguration = declare("ApplyConfiguration", "Mutation by server-side apply.", {
+  const applyConfiguration = declare(
+    "ApplyConfiguration",
+    "Apply configuration that is merged into the object as by server-side apply.",
+    {
+      expression: value(
+        1,
+        string,
+        "CEL expression that evaluates to the apply configuration, in the form `Object{spec: " +
+          "Object.spec{...}}`. Atomic lists, maps and structs must not be included.",
+      ),
+    },
+  );
+  const jsonPatch = declare("JSONPatch", "JSON patch that is applied to the object.", {
     expression: value(
       1,
       string,
-      "CEL expression that produces the apply configuration: `Object{spec: " +
-        "Object.spec{...}}`. Atomic lists, maps and structs must not be changed in part.",
-    ),
-  });
-  const jsonPatch = declare("JSONPatch", "Mutation by JSON patch.", {
-    expression: value(
-      1,
-      string,
-      'CEL expression that produces the list of operations: `[JSONPatch{op: "replace", path: ' +
-        '"/spec/x", value: 1}]`.',
+      "CEL expression that evaluates to the list of operations, in the form `[JSONPatch{op: " +
+        '"replace", path: "/spec/x", value: 1}]`.',
     ),
   });
   return declare(
     "Mutation",
-    "One mutation of a policy. The field that corresponds to patchType must be set.",
+    "Mutation of an object by a CEL expression. The field that corresponds to patchType must " +
+      "be set.",
     {
       patchType: required(
         2,
         named(`${version}.PatchType`, "ApplyConfiguration", "JSONPatch"),
-        "Form of the mutation: one of ApplyConfiguration, JSONPatch.",
+        "Type of patch: one of ApplyConfiguration, JSONPatch.",
       ),
       applyConfiguration: pointer(
         3,
         applyConfiguration,
-        "Fields to merge into the object. For patchType ApplyConfiguration.",
+        "Apply configuration to merge into the object, for patchType ApplyConfiguration.",
       ),
       jsonPatch: pointer(
         4,
         jsonPatch,
-        "Operations to perform on the object. For patchType JSONPatch.",
+        "JSON patch to apply to the object, for patchType JSONPatch.",
       ),
     },
   );
@@ -53,20 +58,20 @@ function policyOf(version: Version, shared: Shared) {
       paramKind: pointer(
         1,
         paramKind,
-        "Kind of the parameter objects that bindings may refer to. When absent, the policy has " +
-          "no parameters and `params` is not available.",
+        "Kind of the parameter objects that bindings refer to. If absent, the policy has no " +
+          "parameters and `params` is not available.",
       ),
       matchConstraints: pointer(
         2,
         matchResources,
-        "Requests that the policy applies to. Required. Only CREATE, UPDATE and CONNECT can be " +
-          "matched.",
+        "Requests whose objects the policy mutates. Only CREATE, UPDATE and CONNECT can be " +
+          "matched. Required.",
       ),
       variables: value(
         3,
         list(variable),
-        "Named expressions that other expressions read as `variables.<name>`. Each may use " +
-          "those before it.",
+        "Variables that other expressions use as `variables.<name>`. Each can use those that " +
+          "precede it.",
         {
           listType: "atomic",
         },
@@ -74,7 +79,7 @@ function policyOf(version: Version, shared: Shared) {
       mutations: value(
         4,
         list(mutationOf(version, shared)),
-        "Mutations to perform in order, each on the result of the one before. At least one is " +
+        "Mutations to apply in order, each to the result of the previous one. At least one is " +
           "required.",
         {
           listType: "atomic",
@@ -83,15 +88,15 @@ function policyOf(version: Version, shared: Shared) {
       failurePolicy: pointer(
         5,
         failurePolicy,
-        "What happens when an expression fails or the configuration is invalid: one of Ignore " +
-          "(skip the policy), Fail (deny the request). Defaults to Fail.",
+        "Handling of expressions that fail and of invalid configuration: one of Ignore (skip " +
+          "the policy), Fail (deny the request). Defaults to Fail.",
         { default: "Fail", ...(version === "v1beta1" ? withoutOpenApiEnum : {}) },
       ),
       matchConditions: value(
         6,
         list(matchCondition),
-        "Further conditions on the request in CEL, at most 64; all must be true. If one is " +
-          "false, the policy is skipped.",
+        "CEL conditions that must all be true for the policy to be evaluated, at most 64. If " +
+          "one is false, the policy is skipped.",
         byName,
       ),
       reinvocationPolicy: value(
@@ -104,12 +109,12 @@ function policyOf(version: Version, shared: Shared) {
   );
   return declare(
     "MutatingAdmissionPolicy",
-    "MutatingAdmissionPolicy changes objects on admission by CEL expressions. It takes " +
-      "effect through bindings. Beta, off by default: requires the feature gate " +
-      "MutatingAdmissionPolicy.",
+    "MutatingAdmissionPolicy mutates the objects of requests with CEL expressions. It only " +
+      "takes effect through a MutatingAdmissionPolicyBinding. Beta, off by default: requires " +
+      "the feature gate MutatingAdmissionPolicy.",
     {
       metadata: value(1, objectMeta, "Standard object metadata."),
-      spec: value(2, spec, "Matched requests and mutations."),
+      spec: value(2, spec, "Matched requests and mutations to apply."),
     },
   );
 }
@@ -117,32 +122,33 @@ function policyOf(version: Version, shared: Shared) {
 function bindingOf({ declare, matchResources, paramRef }: Shared) {
   const spec = declare(
     "MutatingAdmissionPolicyBindingSpec",
-    "Policy to enable, its parameters and the requests it applies to.",
+    "Specification of a binding: the policy, its parameters and the requests that it applies to.",
     {
       policyName: value(
         1,
         string,
-        "Name of the MutatingAdmissionPolicy. Required. The binding is ignored while the " +
-          "policy does not exist.",
+        "Name of the MutatingAdmissionPolicy. The binding is ignored if the policy does not " +
+          "exist. Required.",
       ),
       paramRef: pointer(
         2,
         paramRef,
-        "Parameter objects for the policy. With several, it is evaluated once for each.",
+        "Parameter objects of the policy. The policy is evaluated for each of them.",
       ),
       matchResources: pointer(
         3,
         matchResources,
-        "Further restriction of the matched requests. By default all that the policy matches.",
+        "Further restrictions on the requests. By default, all requests that the policy matches.",
       ),
     },
   );
   return declare(
     "MutatingAdmissionPolicyBinding",
-    "MutatingAdmissionPolicyBinding enables a MutatingAdmissionPolicy with given parameters.",
+    "MutatingAdmissionPolicyBinding binds a MutatingAdmissionPolicy to parameters, and so puts " +
+      "it into effect.",
     {
       metadata: value(1, objectMeta, "Standard object metadata."),
-      spec: value(2, spec, "Policy, parameters and matched requests of the binding."),
+      spec: value(2, spec, "Policy, parameters and matched requests."),
     },
   );
 }

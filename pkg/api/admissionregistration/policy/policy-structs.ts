@@ -29,18 +29,18 @@ export function matchConditionOf(version: Version) {
   const declare = structs(`api/admissionregistration/${version}`);
   return declare(
     "MatchCondition",
-    "Condition in CEL that decides whether a request is evaluated.",
+    "CEL condition that a request must fulfill to be sent to a webhook or evaluated by a policy.",
     {
       name: required(
         1,
         string,
-        "Name of the condition for logs and errors, a qualified name that is unique within the list.",
+        "Name of the condition in logs and errors: a qualified name, unique within the list.",
       ),
       expression: required(
         2,
         string,
-        "CEL expression that must be true. It can use object, oldObject, request, authorizer " +
-          "and, in policies, params and variables.",
+        "CEL expression, which must evaluate to a boolean. Available variables: object, " +
+          "oldObject, request, authorizer, and in policies also params and variables.",
       ),
     },
   );
@@ -53,7 +53,7 @@ export function sharedPolicyStructs(version: Version) {
   const matchResources = matchResourcesOf(version);
   const paramKind = declare(
     "ParamKind",
-    "Kind of the parameter objects of a policy.",
+    "Kind of the objects that parameterize a policy.",
     {
       apiVersion: value(
         1,
@@ -66,7 +66,7 @@ export function sharedPolicyStructs(version: Version) {
   );
   const variable = declare(
     "Variable",
-    "Named CEL expression, which is evaluated when it is first used.",
+    "Named CEL expression, evaluated on first use.",
     {
       name: required(
         1,
@@ -77,9 +77,14 @@ export function sharedPolicyStructs(version: Version) {
           protoName: "Name",
         },
       ),
-      expression: required(2, string, "CEL expression that produces the value.", {
-        protoName: "Expression",
-      }),
+      expression: required(
+        2,
+        string,
+        "CEL expression that evaluates to the value of the variable.",
+        {
+          protoName: "Expression",
+        },
+      ),
     },
     { atomic: version !== "v1alpha1" },
   );
@@ -100,12 +105,12 @@ function matchResourcesOf(version: Version) {
   const declare = structs(`api/admissionregistration/${version}`);
   const namedRule = declare(
     "NamedRuleWithOperations",
-    "Operations, resources and object names that a rule matches.",
+    "Rule that matches requests by operation, resource and object name.",
     {
       resourceNames: value(
         1,
         list(string),
-        "Names of the objects to match. Empty matches every name.",
+        "Names of the objects to match. Empty matches all names.",
         {
           listType: "atomic",
         },
@@ -118,13 +123,13 @@ function matchResourcesOf(version: Version) {
   );
   return declare(
     "MatchResources",
-    "Requests that a policy or binding applies to. All fields must match.",
+    "Criteria for the requests that a policy or binding applies to, which are ANDed.",
     {
       namespaceSelector: pointer(
         1,
         labelSelector,
-        "Selects requests by labels of the object's namespace, or of the object itself if it " +
-          "is a namespace. Cluster-scoped objects always match. Defaults to {}, which matches " +
+        "Label query over the namespace of the object, or over the object if it is a " +
+          "Namespace. Cluster-scoped objects always match. Defaults to {}, which matches " +
           "everything.",
         {
           default: {},
@@ -133,8 +138,8 @@ function matchResourcesOf(version: Version) {
       objectSelector: pointer(
         2,
         labelSelector,
-        "Selects requests by labels of object or oldObject; one match is enough. Clients may " +
-          "evade it by changing labels. Defaults to {}, which matches everything.",
+        "Label query over object and oldObject, one of which must match. Users can evade it by " +
+          "setting labels. Defaults to {}, which matches everything.",
         {
           default: {},
         },
@@ -142,7 +147,7 @@ function matchResourcesOf(version: Version) {
       resourceRules: value(
         3,
         list(namedRule),
-        "Operations and resources to match; any of the rules is enough.",
+        "Operations and resources to match, if any of the rules matches.",
         {
           listType: "atomic",
         },
@@ -150,7 +155,7 @@ function matchResourcesOf(version: Version) {
       excludeResourceRules: value(
         4,
         list(namedRule),
-        "Operations and resources to leave out. They take precedence over resourceRules.",
+        "Operations and resources to exclude. Takes precedence over resourceRules.",
         {
           listType: "atomic",
         },
@@ -158,9 +163,9 @@ function matchResourcesOf(version: Version) {
       matchPolicy: pointer(
         7,
         named(`${version}.MatchPolicyType`, "Exact", "Equivalent"),
-        "Whether requests through another group or version match as well. One of Exact (as " +
-          "listed in the rules), Equivalent (any version; the object is converted). Defaults to " +
-          "Equivalent.",
+        "Matching of requests through other groups or versions of a resource. One of Exact " +
+          "(only those that the rules list), Equivalent (any; the object is converted). " +
+          "Defaults to Equivalent.",
         { default: "Equivalent", ...(version === "v1beta1" ? withoutOpenApiEnum : {}) },
       ),
     },
@@ -173,26 +178,27 @@ function paramRefOf(version: Version) {
   const declare = structs(`api/admissionregistration/${version}`);
   return declare(
     "ParamRef",
-    "Selects the parameter objects of a binding. Exactly one of name and selector must be set.",
+    "Reference to the parameter objects of a binding. Exactly one of name and selector must be " +
+      "set.",
     {
       name: value(1, string, "Name of the parameter object. Mutually exclusive with selector."),
       namespace: value(
         2,
         string,
-        "Namespace of the parameter objects. For a namespaced paramKind it defaults to the " +
-          "namespace of the request; must be absent for a cluster-scoped one.",
+        "Namespace of the parameter objects. For a namespaced paramKind, defaults to the " +
+          "namespace of the request; for a cluster-scoped one, it must be unset.",
       ),
       selector: pointer(
         3,
         labelSelector,
-        "Selects parameter objects by label; the policy is evaluated for each. {} selects all. " +
-          "Mutually exclusive with name.",
+        "Label query over parameter objects. The policy is evaluated for each of them. {} " +
+          "selects all. Mutually exclusive with name.",
       ),
       parameterNotFoundAction: pointer(
         4,
         named(`${version}.ParameterNotFoundActionType`, "Allow", "Deny"),
-        "What happens when no parameter object is found. One of Allow (skip the binding), Deny " +
-          "(apply the failurePolicy of the policy). Required, except in v1alpha1, where it " +
+        "Handling of a parameter reference that finds no object. One of Allow (the binding is " +
+          "skipped), Deny (failurePolicy applies). Required, except in v1alpha1, where it " +
           "defaults to Deny.",
         version === "v1alpha1" ? { default: "Deny" } : withoutOpenApiEnum,
       ),

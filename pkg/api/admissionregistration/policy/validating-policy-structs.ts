@@ -3,12 +3,12 @@ import { condition, objectMeta } from "#meta";
 import { byName, sharedPolicyStructs, type Version } from "./policy-structs.ts";
 
 function partsOf({ declare }: ReturnType<typeof sharedPolicyStructs>) {
-  const validation = declare("Validation", "Condition that a request must meet.", {
+  const validation = declare("Validation", "Validation of a request by a CEL expression.", {
     expression: required(
       1,
       string,
-      "CEL expression that must be true for the request to be admitted. It can use object, " +
-        "oldObject, request, params, namespaceObject, variables and authorizer.",
+      "CEL expression that must be true for the request to be admitted. Available variables: " +
+        "object, oldObject, request, params, namespaceObject, variables and authorizer.",
       {
         protoName: "Expression",
       },
@@ -16,63 +16,66 @@ function partsOf({ declare }: ReturnType<typeof sharedPolicyStructs>) {
     message: value(
       2,
       string,
-      "Message for the client when the validation fails. Required if the expression contains " +
-        "line breaks. Defaults to `failed Expression: <expression>`.",
+      "Message for the client if the validation fails, without line breaks. Required if the " +
+        "expression contains line breaks. Defaults to `failed Expression: <expression>`.",
     ),
     reason: pointer(
       3,
       named("v1.StatusReason"),
-      "Reason of the refusal, and its HTTP status code: Unauthorized, Forbidden, Invalid or " +
-        "RequestEntityTooLarge. Defaults to Invalid.",
+      "Machine-readable reason of the failure, which also decides on the HTTP status code: " +
+        "Unauthorized, Forbidden, Invalid or RequestEntityTooLarge. Defaults to Invalid.",
     ),
     messageExpression: value(
       4,
       string,
-      "CEL expression that produces the message. Takes precedence over message; if it fails, " +
-        "message is used.",
+      "CEL expression that evaluates to the message, with the variables of expression except " +
+        "for authorizer. Takes precedence over message, which is used if the expression fails.",
     ),
   });
   const auditAnnotation = declare(
     "AuditAnnotation",
-    "Annotation that a policy adds to audit events.",
+    "Annotation that a policy adds to the audit event of a request.",
     {
       key: required(
         1,
         string,
-        "Key of the annotation, unique within the policy. Recorded as `<policy>/<key>`.",
+        "Key of the annotation: a qualified name, unique within the policy. Audit events " +
+          "contain it as `<policy>/<key>`.",
       ),
       valueExpression: required(
         2,
         string,
-        "CEL expression that produces the value, a string of at most 5 KiB. null or empty " +
-          "omits the annotation.",
+        "CEL expression, at most 5 KiB, that evaluates to the value: a string, truncated to 10 " +
+          "KiB. null or an empty string omits the annotation.",
       ),
     },
   );
   const expressionWarning = declare(
     "ExpressionWarning",
-    "Warning about one expression of a policy.",
+    "Type checking warning for an expression of a policy.",
     {
       fieldRef: required(
         2,
         string,
-        "Path of the field with the expression, for example `spec.validations[0].expression`.",
+        "Path of the field that contains the expression, for example " +
+          "`spec.validations[0].expression`.",
       ),
       warning: required(
         3,
         string,
-        "Human-readable result of type checking, one line per checked type.",
+        "Human-readable warning: for each type that the expression is checked against, the " +
+          "type and the error.",
       ),
     },
   );
   const typeChecking = declare(
     "TypeChecking",
-    "Result of type checking the expressions of a policy.",
+    "Result of type checking the CEL expressions of a policy.",
     {
       expressionWarnings: value(
         1,
         list(expressionWarning),
-        "One entry per expression with a problem.",
+        "Type checking warnings, one entry per expression.",
         {
           listType: "atomic",
         },
@@ -92,19 +95,20 @@ function policyOf(shared: ReturnType<typeof sharedPolicyStructs>) {
       paramKind: pointer(
         1,
         paramKind,
-        "Kind of the parameter objects that bindings may refer to. When absent, the policy has " +
-          "no parameters and `params` is not available.",
+        "Kind of the parameter objects that bindings refer to. If absent, the policy has no " +
+          "parameters and `params` is not available.",
       ),
       matchConstraints: pointer(
         2,
         matchResources,
-        "Requests that the policy applies to. Required. Admission policies and their bindings " +
-          "cannot be matched.",
+        "Requests that the policy validates. Policies and bindings of admission cannot be " +
+          "matched. Required.",
       ),
       validations: value(
         3,
         list(validation),
-        "Conditions to check, all of which must hold. Either these or auditAnnotations are required.",
+        "Validations, all of which must succeed. At least one validation or audit annotation " +
+          "is required.",
         {
           listType: "atomic",
         },
@@ -112,15 +116,15 @@ function policyOf(shared: ReturnType<typeof sharedPolicyStructs>) {
       failurePolicy: pointer(
         4,
         failurePolicy,
-        "What happens when an expression fails or the configuration is invalid: one of Ignore " +
-          "(skip the policy), Fail (deny the request). Defaults to Fail.",
+        "Handling of expressions that fail and of invalid configuration: one of Ignore (skip " +
+          "the policy), Fail (deny the request). Defaults to Fail.",
         { default: "Fail" },
       ),
       auditAnnotations: value(
         5,
         list(auditAnnotation),
-        "Annotations to add to the audit event of the request, at most 20. Either these or " +
-          "validations are required.",
+        "Annotations for the audit event of the request, at most 20. At least one validation " +
+          "or audit annotation is required.",
         {
           listType: "atomic",
         },
@@ -128,15 +132,15 @@ function policyOf(shared: ReturnType<typeof sharedPolicyStructs>) {
       matchConditions: value(
         6,
         list(matchCondition),
-        "Further conditions on the request in CEL, at most 64; all must be true. If one is " +
-          "false, the policy is skipped.",
+        "CEL conditions that must all be true for the policy to be evaluated, at most 64. If " +
+          "one is false, the policy is skipped.",
         byName,
       ),
       variables: value(
         7,
         list(variable),
-        "Named expressions that other expressions read as `variables.<name>`. Each may use " +
-          "those before it.",
+        "Variables that other expressions use as `variables.<name>`. Each can use those that " +
+          "precede it.",
         byName,
       ),
     },
@@ -153,7 +157,7 @@ function policyOf(shared: ReturnType<typeof sharedPolicyStructs>) {
       typeChecking: pointer(
         2,
         typeChecking,
-        "Result of type checking. Absent until it has finished.",
+        "Result of type checking the expressions. Absent until type checking is complete.",
       ),
       conditions: value(
         3,
@@ -168,11 +172,11 @@ function policyOf(shared: ReturnType<typeof sharedPolicyStructs>) {
   );
   return declare(
     "ValidatingAdmissionPolicy",
-    "ValidatingAdmissionPolicy accepts or rejects requests by CEL expressions. It takes " +
-      "effect through bindings.",
+    "ValidatingAdmissionPolicy validates requests with CEL expressions. It only takes effect " +
+      "through a ValidatingAdmissionPolicyBinding.",
     {
       metadata: value(1, objectMeta, "Standard object metadata."),
-      spec: value(2, spec, "Matched requests and validations."),
+      spec: value(2, spec, "Matched requests, validations and audit annotations."),
       status: value(3, status, "Result of type checking. Read-only."),
     },
   );
@@ -182,30 +186,30 @@ function bindingOf(version: Version, shared: ReturnType<typeof sharedPolicyStruc
   const { declare, matchResources, paramRef } = shared;
   const spec = declare(
     "ValidatingAdmissionPolicyBindingSpec",
-    "Policy to enable, its parameters and the requests it applies to.",
+    "Specification of a binding: the policy, its parameters and the requests that it applies to.",
     {
       policyName: value(
         1,
         string,
-        "Name of the ValidatingAdmissionPolicy. Required. The binding is ignored while the " +
-          "policy does not exist.",
+        "Name of the ValidatingAdmissionPolicy. The binding is ignored if the policy does not " +
+          "exist. Required.",
       ),
       paramRef: pointer(
         2,
         paramRef,
-        "Parameter objects for the policy. With several, it is evaluated once for each, and " +
-          "all must admit the request.",
+        "Parameter objects of the policy. The policy is evaluated for each of them, and all " +
+          "must admit the request.",
       ),
       matchResources: pointer(
         3,
         matchResources,
-        "Further restriction of the matched requests. By default all that the policy matches.",
+        "Further restrictions on the requests. By default, all requests that the policy matches.",
       ),
       validationActions: value(
         4,
         list(named(`${version}.ValidationAction`, "Deny", "Warn", "Audit")),
-        "What happens when a validation fails: Deny (reject the request), Warn (send a warning " +
-          "to the client), Audit (annotate the audit event). Deny and Warn are mutually " +
+        "Actions to take if a validation fails: Deny (reject the request), Warn (return a " +
+          "warning to the client), Audit (add an audit annotation). Deny and Warn are mutually " +
           "exclusive. Required.",
         { listType: "set" },
       ),
@@ -213,10 +217,11 @@ function bindingOf(version: Version, shared: ReturnType<typeof sharedPolicyStruc
   );
   return declare(
     "ValidatingAdmissionPolicyBinding",
-    "ValidatingAdmissionPolicyBinding enables a ValidatingAdmissionPolicy with given parameters.",
+    "ValidatingAdmissionPolicyBinding binds a ValidatingAdmissionPolicy to parameters, and so " +
+      "puts it into effect.",
     {
       metadata: value(1, objectMeta, "Standard object metadata."),
-      spec: value(2, spec, "Policy, parameters and actions of the binding."),
+      spec: value(2, spec, "Policy, parameters, matched requests and validation actions."),
     },
   );
 }

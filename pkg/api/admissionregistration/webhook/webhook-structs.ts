@@ -16,14 +16,13 @@ import { ruleWithOperations } from "../rule.ts";
 
 const sideEffects = ["Unknown", "None", "Some", "NoneOnDryRun"];
 const sideEffectsDoc =
-  "Whether calls have side effects outside the object. One of None, NoneOnDryRun (none " +
-  "for dry-run requests). Requests with dryRun are rejected unless one of these is " +
-  "declared. Required in v1; Some and Unknown only in v1beta1, where Unknown is the " +
-  "default.";
+  "Side effects of calls. One of None, NoneOnDryRun (none for dry-run requests). In v1beta1, " +
+  "also Some and Unknown, the default there: matching requests with dryRun are then " +
+  "rejected. Required in v1.";
 const reviewVersionsDoc =
-  "Versions of AdmissionReview that the webhook accepts, in order of preference. At " +
-  "least one must be supported by the API server: v1 or v1beta1. Required in v1; in " +
-  "v1beta1 it defaults to v1beta1.";
+  "Versions of AdmissionReview that the webhook accepts, in order of preference. The API " +
+  "server sends the first that it supports: v1 or v1beta1. Required in v1; in v1beta1, it " +
+  "defaults to v1beta1.";
 
 /** Leading fields that validating and mutating webhooks share, in the order of Go's structs. */
 function leadingFields(version: "v1" | "v1beta1") {
@@ -32,15 +31,15 @@ function leadingFields(version: "v1" | "v1beta1") {
     name: required(
       1,
       string,
-      "Name of the webhook: a fully qualified name with at least three segments, unique " +
-        "within the configuration.",
+      "Fully qualified name of the webhook, with at least three segments, for example " +
+        "`policy.example.com`. Unique within the configuration.",
     ),
-    clientConfig: required(2, clientConfig, "Address and trust anchors of the webhook."),
+    clientConfig: required(2, clientConfig, "Connection to the webhook: address and CA bundle."),
     rules: value(
       3,
       list(ruleWithOperations),
-      "Operations and resources for which the webhook is called; any of the rules is enough. " +
-        "Admission configuration itself is never sent to webhooks.",
+      "Operations and resources for which the webhook is called, if any of the rules matches. " +
+        "Webhook configurations and admission policies are never sent to webhooks.",
       {
         listType: "atomic",
       },
@@ -48,24 +47,23 @@ function leadingFields(version: "v1" | "v1beta1") {
     failurePolicy: pointer(
       4,
       named(`${version}.FailurePolicyType`, "Ignore", "Fail"),
-      "What happens when the webhook cannot be called or times out: one of Ignore (continue " +
-        "without it), Fail (deny the request). Defaults to Fail in v1, to Ignore in v1beta1.",
+      "Handling of errors and timeouts of calls: one of Ignore (continue without the webhook), " +
+        "Fail (deny the request). Defaults to Fail in v1, to Ignore in v1beta1.",
       { default: version === "v1" ? "Fail" : "Ignore" },
     ),
     matchPolicy: pointer(
       9,
       named(`${version}.MatchPolicyType`, "Exact", "Equivalent"),
-      "Whether requests through another group or version match as well. One of Exact (as " +
-        "listed in the rules), Equivalent (any version; the object is converted). Defaults to " +
+      "Matching of requests through other groups or versions of a resource. One of Exact (only " +
+        "those that the rules list), Equivalent (any; the object is converted). Defaults to " +
         "Equivalent in v1, to Exact in v1beta1.",
       { default: version === "v1" ? "Equivalent" : "Exact" },
     ),
     namespaceSelector: pointer(
       5,
       labelSelector,
-      "Selects requests by labels of the object's namespace, or of the object itself if it " +
-        "is a namespace. Other cluster-scoped objects always match. Defaults to {}, which " +
-        "matches everything.",
+      "Label query over the namespace of the object, or over the object if it is a Namespace. " +
+        "Other cluster-scoped objects always match. Defaults to {}, which matches everything.",
       {
         default: {},
       },
@@ -77,8 +75,8 @@ function objectSelector(number: number) {
   return pointer(
     number,
     labelSelector,
-    "Selects requests by labels of the new or old object; one match is enough. Only for " +
-      "opt-in webhooks, since clients set labels. Defaults to {}, which matches everything.",
+    "Label query over object and oldObject, one of which must match. Only for opt-in webhooks, " +
+      "since users can set labels. Defaults to {}, which matches everything.",
     {
       default: {},
     },
@@ -87,8 +85,8 @@ function objectSelector(number: number) {
 
 function matchConditions(number: number, version: Version) {
   const doc =
-    "Further conditions on the request in CEL, at most 64; all must be true for a call. If " +
-    "one is false, the webhook is skipped.";
+    "CEL conditions that must all be true for the webhook to be called, at most 64. If one is " +
+    "false, the webhook is skipped.";
   return value(number, list(matchConditionOf(version)), doc, byName);
 }
 
@@ -98,8 +96,8 @@ const trailingFields = {
   timeoutSeconds: pointer(
     7,
     int32,
-    "Timeout of a call, in seconds: 1 to 30. Afterwards failurePolicy applies. Defaults to " +
-      "10 in v1, to 30 in v1beta1.",
+    "Timeout of a call in seconds, 1 to 30, after which failurePolicy applies. Defaults to 10 " +
+      "in v1, to 30 in v1beta1.",
     { default: 10 },
   ),
   admissionReviewVersions: required(8, list(string), reviewVersionsDoc, { listType: "atomic" }),
@@ -112,8 +110,8 @@ const betaFields = {
   timeoutSeconds: pointer(
     7,
     int32,
-    "Timeout of a call, in seconds: 1 to 30. Afterwards failurePolicy applies. Defaults to " +
-      "10 in v1, to 30 in v1beta1.",
+    "Timeout of a call in seconds, 1 to 30, after which failurePolicy applies. Defaults to 10 " +
+      "in v1, to 30 in v1beta1.",
     { default: 30 },
   ),
   admissionReviewVersions: value(8, list(string), reviewVersionsDoc, {
@@ -126,24 +124,24 @@ function reinvocationPolicy(version: Version) {
   return pointer(
     10,
     named(`${version}.ReinvocationPolicyType`, "Never", "IfNeeded"),
-    "Whether the webhook is called again after later plugins have changed the object: one " +
-      "of Never, IfNeeded (the webhook must be idempotent). Defaults to Never.",
+    "Reinvocation of the webhook: one of Never, IfNeeded (called again if later plugins change " +
+      "the object; must be idempotent). Defaults to Never.",
     { default: "Never", openApi: { enum: false } },
   );
 }
 
 const v1 = structs("api/admissionregistration/v1");
 const v1beta1 = structs("api/admissionregistration/v1beta1");
-const webhookDoc = "Admission webhook, and the requests for which it is called.";
-const webhooksDoc = "Webhooks of the configuration, with unique names.";
+const webhookDoc = "Admission webhook and the requests to which it applies.";
+const webhooksDoc = "Admission webhooks, with unique names.";
 const webhookList = { ...byName, protoName: "Webhooks" } as const;
 const metadata = value(1, objectMeta, "Standard object metadata.");
 const validatingDoc =
-  "ValidatingWebhookConfiguration registers webhooks that accept or reject requests " +
-  "without changing the object.";
+  "ValidatingWebhookConfiguration registers admission webhooks that accept or reject requests " +
+  "without changing their objects.";
 const mutatingDoc =
-  "MutatingWebhookConfiguration registers webhooks that may change objects on admission. " +
-  "They are called in order, before validating ones.";
+  "MutatingWebhookConfiguration registers admission webhooks that can change the objects of " +
+  "requests. They are called one after another, before validating webhooks.";
 
 const latestValidating = v1("ValidatingWebhook", webhookDoc, {
   ...leadingFields("v1"),
