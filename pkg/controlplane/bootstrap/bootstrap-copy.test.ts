@@ -1,6 +1,17 @@
 import assert from "node:assert/strict";
-import { VirtualClock } from "#base";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { builtinKinds } from "#api";
+import { deepEqual, systemClock, VirtualClock } from "#base";
+import { kubernetes, resolve } from "#meta";
+import { fromJson, parseJson } from "#schema";
+import { type Backend, openDurableBackend } from "#storage";
+import { startEtcd } from "../../storage/etcd/testing.ts";
 import { type RunningServer, startServer, type StartOptions } from "../index.ts";
+import { decodedForm } from "./bootstrap-copy.ts";
+import { type StoredObject, storedObjects } from "./stored-objects.ts";
 
 const collections = [
   "/api/v1/namespaces/kube-system/configmaps",
@@ -33,7 +44,88 @@ function asCreated(objects: readonly any[]): unknown {
   return JSON.parse(text);
 }
 
-describe("bootstrap objects of later servers of a process", () => {
+/** A store that is not empty, in which a server creates its bootstrap objects one by one. */
+const notEmpty = { key: "/registry/other", value: Buffer.from("{}") };
+
+/** Calls `work` with the store of a server that created its bootstrap objects one by one. */
+async function withCreated<T>(work: (backend: Backend) => Promise<T>): Promise<T> {
+  const directory = mkdtempSync(path.join(tmpdir(), "keelson-bootstrap-"));
+  const open = () => openDurableBackend({ directory, clock: systemClock });
+  try {
+    {
+      await using backend = await open();
+      const { key, value } = notEmpty;
+      await backend.txn({ compare: [], then: [{ put: key, value }], otherwise: [] });
+    }
+    const storage = { kind: "embedded", directory } as const;
+    const server = await startServer({ controllers: false, storage });
+    await server.close();
+    await using backend = await open();
+    return await work(backend);
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
+}
+
+/** Bootstrap objects as they were created, without those of the Service `kubernetes` and later ones. */
+async function createdObjects(backend: Backend): Promise<readonly StoredObject[]> {
+  const { entries } = await backend.range({ from: "/registry/", to: "/registry0" });
+  const isLater =
+    /^\/registry\/(?:configmaps\/kube-system\/ext|ipaddresses|ranges|services|servicecidrs)/;
+  const found: StoredObject[] = [];
+  for (const { key, createRevision } of entries) {
+    if (key === notEmpty.key || isLater.test(key)) continue;
+    const { entry } = await backend.get(key, { revision: createRevision });
+    assert(entry, key);
+    const text = Buffer.from(entry.value)
+      .toString()
+      .replace(/(?<="uid":")[^"]+/g, "$$uid")
+      .replace(/(?<=")\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ(?=")/g, "$$time")
+      .replace(/(?<=")\d{4}-\d\d-\d\d(?=")/g, "$$date");
+    found.push({ key: key.slice("/registry".length), object: JSON.parse(text) });
+  }
+  return found.sort((one, other) => (one.key < other.key ? -1 : 1));
+}
+
+/** An object per line. */
+function printed(objects: readonly StoredObject[]): string {
+  return `[\n${objects.map((each) => JSON.stringify(each)).join(",\n")}\n]\n`;
+}
+
+/** Options that are not the default ones, with which objects are not copied, and mean the same. */
+const sameMeaning: StartOptions = { featureGates: new Map([["WatchList", "true"]]) };
+
+const file = path.join(import.meta.dirname, "stored-objects.json");
+const isUpdate = process.env["UPDATE"] === "1";
+
+describe("stored-objects.json", () => {
+  it("has what a server creates one by one, byte for byte", async () => {
+    const wanted = printed(await withCreated(createdObjects));
+    if (isUpdate) writeFileSync(file, wanted);
+    const advice = `run UPDATE=1 npx mocha ${path.relative(process.cwd(), import.meta.filename)}`;
+    assert.equal(readFileSync(file, "utf8"), wanted, advice);
+  });
+
+  it("has objects whose decoded form needs no decoder", () => {
+    assert.ok(storedObjects.length > 150, `${storedObjects.length} objects`);
+    for (const { key, object } of storedObjects) {
+      const kind = builtinKinds.find((each) => each.kind === object.kind);
+      const version = kind?.versions.find(({ group = kind.group, version }) => {
+        const named = resolve(group, kubernetes);
+        return object.apiVersion === (named === "" ? version : `${named}/${version}`);
+      });
+      assert(version, key);
+      const text = JSON.stringify(object).replaceAll("$time", "2030-01-02T03:04:05Z");
+      const decoded = fromJson(version.struct, parseJson(Buffer.from(text)).value, { root: true });
+      const form = decodedForm(JSON.parse(text));
+      assert.deepEqual(form, decoded, key);
+      // That compares no private members.
+      assert(deepEqual(form, decoded), key);
+    }
+  });
+});
+
+describe("bootstrap objects in an empty store", () => {
   const running: RunningServer[] = [];
   const start = async (options: StartOptions = {}) => {
     const server = await startServer({ controllers: false, ...options });
@@ -44,15 +136,8 @@ describe("bootstrap objects of later servers of a process", () => {
     await Promise.all(running.splice(0).map((server) => server.close()));
   });
 
-  before(async () => {
-    // Those that are not copied.
-    await start();
-    await start();
-  });
-
   it("are those that a server creates one by one, with other uids", async () => {
-    // Options that are not the default ones, and mean the same.
-    const created = await stored(await start({ storageMediaType: "json" }));
+    const created = await stored(await start(sameMeaning));
     const copied = await stored(await start());
     assert.ok(copied.length > 100, `${copied.length} objects`);
     assert.deepEqual(asCreated(copied), asCreated(created));
@@ -69,7 +154,7 @@ describe("bootstrap objects of later servers of a process", () => {
       // All but the age.
       return rows.map((row: any) => row.cells.slice(0, -1));
     };
-    assert.deepEqual(await cells({}), await cells({ storageMediaType: "json" }));
+    assert.deepEqual(await cells({}), await cells(sameMeaning));
   });
 
   it("have the time of the server's clock", async () => {
@@ -80,6 +165,21 @@ describe("bootstrap objects of later servers of a process", () => {
       const times = metadata.managedFields.map((each: any) => each.time);
       assert.deepEqual(new Set([metadata.creationTimestamp, ...times]), new Set([time]));
     }
+  });
+
+  it("are complete on etcd if two replicas start at once", async function () {
+    if (spawnSync("etcd", ["--version"]).error) this.skip();
+    await using etcd = await startEtcd();
+    const storage = { kind: "etcd", endpoints: etcd.endpoints } as const;
+    const replicas = await Promise.all([start({ storage }), start({ storage })]);
+    const alone = await stored(await start());
+    const uids = replicas.map(async (replica) => {
+      const objects = await stored(replica);
+      assert.deepEqual(asCreated(objects), asCreated(alone));
+      return objects.map(({ metadata }) => metadata.uid);
+    });
+    assert.deepEqual(await uids[0], await uids[1]);
+    await Promise.all(running.splice(0).map((server) => server.close()));
   });
 
   it("follow the options of the server", async () => {

@@ -1,119 +1,142 @@
 /**
- * Copies of bootstrap objects. The first two servers of a process with default options create them one
- * by one; servers that start later in an empty store store the same as the second, with uids and times
- * of their own. The first keeps nothing, as most processes start one server.
+ * Stores the bootstrap objects of a server with default kinds and features in an empty store: copies of
+ * those in stored-objects.json, which a test compares with what the write pipeline creates.
  */
 import { randomUUID } from "node:crypto";
-import type { Resource } from "#meta";
-import { type Item, listAll, loopbackRequest } from "#registry";
-import { prefixEnd, type WriteOperation } from "#storage";
+import { OpaqueJson, parseJsonText } from "#base";
+import { kubernetes } from "#meta";
+import { faultError } from "#registry";
+import { prefixEnd, StoreFault, type WriteOperation } from "#storage";
 import type { Assembly } from "../start/assemble.ts";
+import type { StoredObject } from "./stored-objects.ts";
 
 type CopyContext = Pick<
   Assembly,
-  "catalog" | "clock" | "hasDefaultOptions" | "registry" | "signal" | "storage" | "storageRoot"
+  "catalog" | "clock" | "options" | "registry" | "storage" | "storageRoot"
 >;
 
-/** A stored object: as JSON in pieces, between which stands what differs between servers, and decoded. */
+/** A stored object as JSON in pieces, and decoded. */
 interface Template {
-  /** Without the storage root. */
   readonly key: string;
   readonly pieces: readonly string[];
   /** What follows each piece but the last. */
-  readonly gaps: readonly ("uid" | "time" | "date")[];
+  readonly gaps: readonly Placeholder[];
   /** In hub form; absent if it differs in more than its metadata. */
   readonly object?: any;
 }
 
-let templates: readonly Template[] | undefined;
+type Placeholder = "uid" | "time" | "date";
 
-/** Stores them in one transaction; false where they have to be created one by one. */
+interface Copy {
+  readonly template: Template;
+  readonly uid: string;
+  readonly text: string;
+}
+
+/** etcd refuses transactions of more than 128 operations. */
+const copiesPerTransaction = 100;
+
+/**
+ * Stores them; false where they have to be created or repaired one by one.
+ * @throws StatusError if the store fails
+ */
 export async function copyBootstrapObjects(context: CopyContext): Promise<boolean> {
-  if (templates === undefined || !(await canShare(context))) return false;
-  const { clock, registry, storage, storageRoot } = context;
-  const time = `${new Date(clock.now()).toISOString().slice(0, "2006-01-02T15:04:05".length)}Z`;
-  const copies = templates.map((template) => {
-    return { ...template, values: { uid: randomUUID(), time, date: dateOf(time) } };
-  });
-  const then = copies.map(({ key, pieces, gaps, values }): WriteOperation => {
+  if (!storesDefaultObjects(context)) return false;
+  try {
+    return (await isEmpty(context)) && (await storeCopies(context));
+  } catch (error) {
+    throw error instanceof StoreFault ? faultError(error) : error;
+  }
+}
+
+/** False if one of the keys is taken, by another replica that starts as well. */
+async function storeCopies(context: CopyContext): Promise<boolean> {
+  templates ??= await readTemplates();
+  const [seconds] = new Date(context.clock.now()).toISOString().split(".");
+  const time = `${seconds}Z`;
+  const date = time.slice(0, "2006-01-02".length);
+  const copies = templates.map((template): Copy => {
+    const uid = randomUUID();
+    const values = { uid, time, date };
+    const { pieces, gaps } = template;
     const text = pieces.map((piece, n) => piece + (n < gaps.length ? values[gaps[n]!] : ""));
-    return { put: storageRoot + key, value: Buffer.from(text.join("")) };
+    return { template, uid, text: text.join("") };
   });
-  const compare = copies.map(({ key }) => ({ key: storageRoot + key, modRevision: 0 }));
-  const { succeeded, revision } = await storage.backend.txn({ compare, then, otherwise: [] });
-  if (!succeeded) return false;
-  const decoded = copies.flatMap(({ key, object, values: { uid } }) =>
-    object === undefined ? [] : [[key, objectOf(object, { uid, time, revision })] as const],
-  );
-  registry.adopt(new Map(decoded));
+  for (let from = 0; from < copies.length; from += copiesPerTransaction) {
+    const stored = copies.slice(from, from + copiesPerTransaction);
+    const revision = await storeTogether(context, stored);
+    if (revision === undefined) return false;
+    const decoded = stored.map(
+      (copy) => [copy.template.key, objectOf(copy, time, revision)] as const,
+    );
+    context.registry.adopt(new Map(decoded));
+  }
   return true;
 }
 
-interface Identity {
-  readonly uid: string;
-  readonly time: string;
-  readonly revision: number;
+/** The revision of the objects; undefined if a key is taken. */
+async function storeTogether(
+  { storage, storageRoot }: CopyContext,
+  copies: readonly Copy[],
+): Promise<number | undefined> {
+  const keys = copies.map(({ template: { key } }) => storageRoot + key);
+  const then = copies.map(({ text }, n): WriteOperation => {
+    return { put: keys[n]!, value: Buffer.from(text) };
+  });
+  const compare = keys.map((key) => ({ key, modRevision: 0 }));
+  const { succeeded, revision } = await storage.backend.txn({ compare, then, otherwise: [] });
+  return succeeded ? revision : undefined;
 }
 
-function objectOf({ metadata, ...rest }: any, { uid, time, revision }: Identity): any {
+/** The object as readers have it. */
+function objectOf({ template, uid, text }: Copy, time: string, revision: number): any {
+  const { metadata, ...rest } = template.object ?? decodedForm(parseJsonText(text));
   const managedFields = metadata.managedFields.map((entry: any) => ({ ...entry, time }));
   const identity = { uid, creationTimestamp: time, resourceVersion: String(revision) };
   return { ...rest, metadata: { ...metadata, ...identity, managedFields } };
 }
 
-let created = 0;
-
-/** Whether later servers shall have copies of the objects that this one is to create. */
-export async function isOriginalOfCopies(context: CopyContext): Promise<boolean> {
-  if (templates !== undefined || !(await canShare(context))) return false;
-  created += 1;
-  return created > 1;
+/** Whether the bootstrap objects of a server with these options are those of a server without options. */
+function storesDefaultObjects({ catalog, options }: CopyContext): boolean {
+  const { featureGates, runtimeConfig, storageMediaType } = options;
+  const { api, label } = catalog.domain;
+  const hasDefaultKinds = api === kubernetes.api && label === kubernetes.label;
+  const isChanged = [featureGates, runtimeConfig].some((each) => (each?.size ?? 0) > 0);
+  return hasDefaultKinds && !isChanged && storageMediaType !== "protobuf";
 }
 
-/** Keeps the objects that were created for `copyBootstrapObjects`; nothing else is stored yet. */
-export async function keepBootstrapObjects(context: CopyContext): Promise<void> {
-  const { catalog, registry, signal, storage, storageRoot } = context;
-  const { entries } = await storage.backend.range(rangeOf(context));
-  const isStored = ({ keyPrefix }: Resource) =>
-    entries.some(({ key }) => key.startsWith(storageRoot + keyPrefix));
-  const resources = new Map(
-    catalog.resources.filter(isStored).map((each) => [each.keyPrefix, each]),
-  );
-  const found: Template[] = [];
-  for (const resource of resources.values()) {
-    const request = loopbackRequest(resource, {}, { signal });
-    const { items } = await registry.list(request, { ...listAll, resourceVersion: "0" });
-    for await (const item of items) found.push(templateOf(item));
-  }
-  templates ??= found;
-}
-
-async function canShare(context: CopyContext): Promise<boolean> {
-  if (!context.hasDefaultOptions) return false;
-  const { entries } = await context.storage.backend.range({ ...rangeOf(context), limit: 1 });
+async function isEmpty({ storage, storageRoot }: CopyContext): Promise<boolean> {
+  const from = `${storageRoot}/`;
+  const { entries } = await storage.backend.range({
+    from,
+    to: prefixEnd(from),
+    limit: 1,
+    keysOnly: true,
+  });
   return entries.length === 0;
 }
 
-function rangeOf({ storageRoot }: CopyContext): { readonly from: string; readonly to: string } {
-  const from = `${storageRoot}/`;
-  return { from, to: prefixEnd(from) };
+let templates: readonly Template[] | undefined;
+
+async function readTemplates(): Promise<readonly Template[]> {
+  const { storedObjects } = await import("./stored-objects.ts");
+  return storedObjects.map(templateOf);
 }
 
-/** Uids, times and dates are whole strings; no bootstrap object has a date that does not change. */
-function templateOf({ key, bytes, object }: Item): Template {
-  const { uid } = object.metadata;
-  const values = new RegExp(`(?<=")(${uid}|\\d{4}-\\d{2}-\\d{2}(?:T\\d{2}:\\d{2}:\\d{2}Z)?)(?=")`);
+function templateOf({ key, object }: StoredObject): Template {
   // Every second part is what the group has matched.
-  const parts = Buffer.from(bytes).toString().split(values);
+  const parts = JSON.stringify(object).split(/(?<=")\$(uid|time|date)(?=")/);
   const pieces = parts.filter((_part, n) => n % 2 === 0);
-  const found = parts.filter((_part, n) => n % 2 === 1);
-  const gaps = found.map((value) => {
-    if (value === uid) return "uid";
-    return value === dateOf(value) ? "date" : "time";
-  });
-  return gaps.includes("date") ? { key, pieces, gaps } : { key, pieces, gaps, object };
+  const gaps = parts.filter((_part, n) => n % 2 === 1) as Placeholder[];
+  const { metadata: _identity, ...rest } = object;
+  const isSame = !JSON.stringify(rest).includes('"$');
+  return isSame ? { key, pieces, gaps, object: decodedForm(object) } : { key, pieces, gaps };
 }
 
-function dateOf(time: string): string {
-  return time.slice(0, "2006-01-02".length);
+/** What the decoder makes of a bootstrap object: the same without its type, and with opaque fieldsV1. */
+export function decodedForm({ kind: _kind, apiVersion: _apiVersion, metadata, ...rest }: any): any {
+  const managedFields = metadata.managedFields.map((entry: any) => {
+    return { ...entry, fieldsV1: OpaqueJson.of(entry.fieldsV1) };
+  });
+  return { ...rest, metadata: { ...metadata, managedFields } };
 }

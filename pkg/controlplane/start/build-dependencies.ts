@@ -46,8 +46,6 @@ export interface ServerDependencies {
   readonly accessDefaults: readonly AccessDefault[];
   /** Undefined for a server that is not a fork. */
   readonly inherited: Inheritance | undefined;
-  /** Whether it serves, and stores at its start, what every server in memory with default options does. */
-  readonly hasDefaultOptions: boolean;
   readonly metrics: PrometheusMetrics;
   readonly tracer: Tracer;
   readonly closeTracing: () => Promise<void>;
@@ -96,7 +94,7 @@ export interface ServerSettings {
   readonly clock: Clock;
   /** Present if the store is a copy of that of a server with the same kinds and features. */
   readonly inherited: Inheritance | undefined;
-  /** Absent = false. */
+  /** Whether it serves what every server with default options does; absent = false. */
   readonly hasDefaultOptions?: boolean;
 }
 
@@ -126,7 +124,6 @@ export async function buildDependencies(settings: ServerSettings): Promise<Serve
     ...(await storageOn(opened, { ...common, clock: real, initial: inherited?.caches })),
     accessDefaults,
     inherited,
-    hasDefaultOptions,
     gates,
     closeTracing,
     credentials,

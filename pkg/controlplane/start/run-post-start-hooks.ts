@@ -7,11 +7,7 @@ import {
 } from "../authorization/bootstrap-roles.ts";
 import type { Assembly } from "./assemble.ts";
 import { announceServer } from "../cluster/server-identity.ts";
-import {
-  copyBootstrapObjects,
-  isOriginalOfCopies,
-  keepBootstrapObjects,
-} from "../bootstrap/bootstrap-copy.ts";
+import { copyBootstrapObjects } from "../bootstrap/bootstrap-copy.ts";
 import { bootstrap } from "../bootstrap/bootstrap-objects.ts";
 import { loadRecording } from "../recording/load-recording.ts";
 import { defaultNetwork, localhost } from "../network.ts";
@@ -25,7 +21,6 @@ export async function runPostStartHooks(assembly: Assembly): Promise<void> {
     assembly;
   const { from } = assembly.options;
   if (from !== undefined) await loadRecording(assembly, from);
-  const isOriginal = inherited === undefined && (await isOriginalOfCopies(assembly));
   await storeBootstrapObjects(assembly);
   const followed = [
     followKinds(
@@ -35,7 +30,6 @@ export async function runPostStartHooks(assembly: Assembly): Promise<void> {
     admission.follow(assembly),
   ];
   await postStartHooks.run(["informer-sync"], () => Promise.all(followed));
-  if (isOriginal) await keepBootstrapObjects(assembly);
   await postStartHooks.run(
     ["poststarthook/start-apiextensions-controllers", "poststarthook/crd-informer-synced"],
     () => definitions.ready,
@@ -57,11 +51,14 @@ export async function runPostStartHooks(assembly: Assembly): Promise<void> {
 /** A fork has the objects that it needs: a copy of a state changes nothing in it. */
 async function storeBootstrapObjects(assembly: Assembly): Promise<void> {
   const { inherited, postStartHooks } = assembly;
-  if (inherited !== undefined || (await copyBootstrapObjects(assembly))) {
-    postStartHooks.skip(bootstrapHooks);
-  } else {
-    await createBootstrapObjects(assembly);
+  let areStored = inherited !== undefined;
+  if (!areStored) {
+    await postStartHooks.run([], async () => {
+      areStored = await copyBootstrapObjects(assembly);
+    });
   }
+  if (areStored) postStartHooks.skip(bootstrapHooks);
+  else await createBootstrapObjects(assembly);
 }
 
 const bootstrapHooks = [
