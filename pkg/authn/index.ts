@@ -23,6 +23,7 @@ export { selfSubjectReview } from "./self-subject-review.ts";
 export { ServiceAccountTokenAuthenticator } from "./service-accounts/service-account-tokens.ts";
 export {
   generateSigningKey,
+  generateSmallSigningKey,
   keySet,
   parseSigningKey,
   parseVerifyingKeys,
@@ -32,7 +33,7 @@ export {
 export { type ReadObject, secretLabels, storedObjects } from "./stored-objects.ts";
 export { TokenCacheMetrics, tokenCacheMetrics } from "./tokens/token-cache-metrics.ts";
 export { TokenFileAuthenticator } from "./tokens/token-file.ts";
-export { tokenRequest } from "./service-accounts/token-request.ts";
+export { tokenRequest, type TokenRequestOptions } from "./service-accounts/token-request.ts";
 export { tokenReview } from "./tokens/token-review.ts";
 export { WebhookTokenAuthenticator } from "./tokens/token-webhook.ts";
 export { type TokenAuthenticator, UnionTokenAuthenticator } from "./tokens/token-authenticator.ts";

@@ -164,7 +164,9 @@ function tokensOf(parts: AuthenticationParts, issuers: JwtAuthenticator): UnionT
     report("Failed to record the last use of a service account token Secret", error);
   const accounts = new ServiceAccountTokenAuthenticator({
     issuers: keys.issuers,
-    keys: keys.accepted,
+    get keys() {
+      return keys.accepted;
+    },
     read,
     labelSecret: secretLabels(registry, catalog, onLabelFault),
     clock,

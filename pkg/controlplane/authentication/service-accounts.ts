@@ -18,8 +18,8 @@ export interface ServiceAccountOptions {
   readonly issuers?: readonly string[];
   /** Audiences of the API server: tokens must be bound to one of them; default: the issuers. */
   readonly audiences?: readonly string[];
-  /** Private key that signs tokens (PEM); absent = generated. */
-  readonly signingKey?: string;
+  /** Private key that signs tokens (PEM), or a function that returns it at its first use; absent = generated. */
+  readonly signingKey?: string | (() => string);
   /** Additional keys that verify tokens (PEM). */
   readonly keys?: readonly string[];
   /** URI of the JSON Web Key Set; default: below the issuer. */
@@ -48,46 +48,61 @@ const defaultIssuer = "https://kubernetes.default.svc";
 const keysPath = "/openid/v1/jwks";
 
 /**
- * Parses the keys once per options object, which the parts of a server and its forks share.
+ * The keys of an options object, which the parts of a server and its forks share. A signing key that is
+ * given as a function is parsed at its first use.
  * @throws FileError for keys that cannot be used
  */
-export const serviceAccountKeys = memoize(parseKeys);
+export const serviceAccountKeys = memoize(keysOf);
 
-function parseKeys(options: ServiceAccountOptions): ServiceAccountKeys {
-  const { signingKey, keys = [] } = options;
-  assert(signingKey !== undefined, "the start has generated a key");
+function keysOf(options: ServiceAccountOptions): ServiceAccountKeys {
   const issuers = options.issuers?.length ? options.issuers : [defaultIssuer];
   const issuer = issuers[0]!;
-  const key = fromFlag("service-account-signing-key-file", () => parseSigningKey(signingKey));
+  const { keys = [] } = options;
   const more = fromFlag("service-account-key-file", () => keys.flatMap(parseVerifyingKeys));
+  if (typeof options.signingKey === "string") parsedKey(options);
   return {
     issuer,
     issuers,
     audiences: options.audiences?.length ? options.audiences : issuers,
-    key,
-    accepted: [key, ...more.filter(({ id }) => id !== key.id)],
+    get key() {
+      return parsedKey(options);
+    },
+    get accepted() {
+      const { key } = this;
+      return [key, ...more.filter(({ id }) => id !== key.id)];
+    },
     ...(options.mostSeconds === undefined ? {} : { mostSeconds: options.mostSeconds }),
     extends: options.extends ?? true,
     jwksUri: options.jwksUri || `${issuer.replace(/\/$/, "")}${keysPath}`,
   };
 }
 
+const parsedKey = memoize(({ signingKey }: ServiceAccountOptions): SigningKey => {
+  assert(signingKey !== undefined, "the start has chosen a key");
+  const pem = typeof signingKey === "string" ? signingKey : signingKey();
+  return fromFlag("service-account-signing-key-file", () => parseSigningKey(pem));
+});
+
 /** Documents for verifiers of tokens (OpenID discovery and key set), by path. */
 export function issuerDocuments(keys: ServiceAccountKeys): ReadonlyMap<string, ServerDocument> {
-  const { issuer, jwksUri, accepted } = keys;
   const jwks = {
     contentType: "application/jwk-set+json",
-    body: JSON.stringify(keySet(accepted)),
+    get body() {
+      return JSON.stringify(keySet(keys.accepted));
+    },
   };
   const discovery = {
     contentType: "application/json",
-    body: JSON.stringify({
-      issuer,
-      jwks_uri: jwksUri,
-      response_types_supported: ["id_token"],
-      subject_types_supported: ["public"],
-      id_token_signing_alg_values_supported: [...new Set(accepted.map((key) => key.algorithm))],
-    }),
+    get body() {
+      const { issuer, jwksUri, accepted } = keys;
+      return JSON.stringify({
+        issuer,
+        jwks_uri: jwksUri,
+        response_types_supported: ["id_token"],
+        subject_types_supported: ["public"],
+        id_token_signing_alg_values_supported: [...new Set(accepted.map((key) => key.algorithm))],
+      });
+    },
   };
   const discoveryPath = "/.well-known/openid-configuration";
   return new Map([

@@ -2,14 +2,15 @@
 import type { AccessChecks } from "#admission";
 import type { AccessDefault } from "#api";
 import {
+  type ReadObject,
   selfSubjectReview,
   storedObjects,
   TokenCacheMetrics,
   tokenRequest,
+  type TokenRequestOptions,
   tokenReview,
 } from "#authn";
 import {
-  type AccessKind,
   accessReviews,
   authorizeCreateByUpdate,
   rbacEscalationCheck,
@@ -20,13 +21,17 @@ import {
 import { type Clock, realClock } from "#base";
 import { type Catalog, type Domain, resolve } from "#meta";
 import type { CreateHandler, Registry } from "#registry";
-import type { Authenticator, Authorizer, Instruments, Tracer } from "#request";
+import type { Authenticator, Authorizer, Instruments, PolicyRule, Tracer } from "#request";
 import type { ServerDocument } from "#server";
 import { buildAuthentication } from "../authentication/authentication.ts";
 import { ConfiguredAuthorizers } from "./authorization.ts";
 import type { FileReloader } from "../files/file-reloader.ts";
 import type { StartOptions } from "../options.ts";
-import { serviceAccountKeys, issuerDocuments } from "../authentication/service-accounts.ts";
+import {
+  type ServiceAccountKeys,
+  serviceAccountKeys,
+  issuerDocuments,
+} from "../authentication/service-accounts.ts";
 
 /** Authenticator, authorizer and what depends on them. */
 export interface AccessControl {
@@ -47,9 +52,7 @@ export interface AccessControlOptions {
   readonly ownAuthority: string | undefined;
   readonly files: FileReloader;
   readonly catalog: Catalog;
-  readonly accessDefaults: readonly AccessDefault[];
-  /** Present if the store already holds the default roles, possibly changed by clients. */
-  readonly inherited: object | undefined;
+  readonly accessDefaults: () => readonly AccessDefault[];
   readonly clock: Clock;
   /** Whether a feature gate is on. */
   readonly gates: (name: string) => boolean;
@@ -68,10 +71,6 @@ export function buildAccessControl(from: AccessControlOptions): AccessControl {
   const { options, catalog } = from;
   const { domain } = catalog;
   const rbac = new RbacAuthorizer(resolve("rbac.authorization.{api}", domain));
-  // Default roles are in effect before they are stored and before informers have synced.
-  if (from.inherited === undefined) {
-    for (const { kind, object } of from.accessDefaults) rbac.set(kind.kind as AccessKind, object);
-  }
   const nodes = nodeAuthorizer(from.accessDefaults, domain);
   const authorizer = authorizersOf(from, { rbac, nodes });
   const ofNodes = authorizer.types.has("Node") ? nodes.followed() : [];
@@ -91,17 +90,44 @@ export function buildAccessControl(from: AccessControlOptions): AccessControl {
       ...accessReviews(authorizer, domain),
       ["/selfsubjectreviews/", selfSubjectReview],
       ["/tokenreviews/", tokenReview(tokens)],
-      ["/serviceaccounts/token", tokenRequest({ ...keys, read, domain })],
+      ["/serviceaccounts/token", tokenRequest(tokenRequestOptions(keys, read, domain))],
     ]),
     documents: issuerDocuments(keys),
   };
 }
 
-function nodeAuthorizer(defaults: readonly AccessDefault[], domain: Domain): NodeAuthorizer {
-  const role = defaults.find(
-    ({ kind, object }) => kind.kind === "ClusterRole" && object.metadata.name === "system:node",
-  );
-  return new NodeAuthorizer({ domain, rules: role?.object.rules ?? [] });
+/** With the key of the moment of a request: it may not be there yet. */
+function tokenRequestOptions(
+  keys: ServiceAccountKeys,
+  read: ReadObject,
+  domain: Domain,
+): TokenRequestOptions {
+  const { issuer, audiences, mostSeconds, extends: isExtended } = keys;
+  return {
+    issuer,
+    audiences,
+    ...(mostSeconds === undefined ? {} : { mostSeconds }),
+    extends: isExtended,
+    get key() {
+      return keys.key;
+    },
+    read,
+    domain,
+  };
+}
+
+function nodeAuthorizer(defaults: () => readonly AccessDefault[], domain: Domain): NodeAuthorizer {
+  const find = () =>
+    defaults().find(
+      ({ kind, object }) => kind.kind === "ClusterRole" && object.metadata.name === "system:node",
+    );
+  let rules: readonly PolicyRule[] | undefined;
+  return new NodeAuthorizer({
+    domain,
+    get rules() {
+      return (rules ??= find()?.object.rules ?? []);
+    },
+  });
 }
 
 function authorizersOf(

@@ -24,7 +24,7 @@ export interface ReconcileOptions {
   readonly registry: Registry;
   readonly catalog: Catalog;
   readonly signal: AbortSignal;
-  readonly accessDefaults: readonly AccessDefault[];
+  readonly accessDefaults: () => readonly AccessDefault[];
 }
 
 /** Attempts per object if other clients change it concurrently. */
@@ -36,7 +36,8 @@ const attempts = 10;
  * this concurrently.
  */
 export async function reconcileBootstrapRoles(options: ReconcileOptions): Promise<void> {
-  const { accessDefaults: defaults, catalog } = options;
+  const { catalog } = options;
+  const defaults = options.accessDefaults();
   const group = resolve("rbac.authorization.{api}", catalog.domain);
   for (const kind of new Set(defaults.map((each) => each.kind))) {
     const resource = catalog.find(group, "v1", kind.plural);

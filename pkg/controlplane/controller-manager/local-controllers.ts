@@ -124,7 +124,7 @@ async function runControllers(local: LocalControllers): Promise<void> {
   const { rootCa, authority, options, heartbeats } = local;
   const { wrapClient } = options;
   const context = contextOf(local, controllerUser, "kube-controller-manager", wrapClient);
-  const { key } = serviceAccountKeys(options.serviceAccounts ?? {});
+  const keys = serviceAccountKeys(options.serviceAccounts ?? {});
   const settings = {
     ...defaultControllerSettings,
     ...options.controllerManager?.settings,
@@ -134,7 +134,7 @@ async function runControllers(local: LocalControllers): Promise<void> {
     rootCa,
     ...rootCaTextOf(local),
     ...(authority === undefined ? {} : { signing: { authority, durationMs: signingDurationMs } }),
-    signToken: (claims: Readonly<Record<string, string>>) => signToken(claims, key),
+    signToken: (claims: Readonly<Record<string, string>>) => signToken(claims, keys.key),
     ...clusterInfoOf(local),
   };
   // Servers that accept bootstrap tokens also sign cluster-info and delete expired tokens.

@@ -14,6 +14,7 @@ import type { Tracer } from "#request";
 import type { HealthCheck, PrometheusMetrics } from "#server";
 import { type Backend, type CacheSnapshot, type ForkableObjectStore, objectStore } from "#storage";
 import { type Credentials, ensureCredentials } from "../credentials/credentials.ts";
+import { withSigningKey } from "../authentication/signing-key.ts";
 import { withFrontProxy } from "../credentials/front-proxy.ts";
 import { encryptAtRest } from "../storage/encryption.ts";
 import { FileReloader } from "../files/file-reloader.ts";
@@ -42,8 +43,8 @@ export interface ServerDependencies {
   /** Whether a feature gate is on. */
   readonly gates: (name: string) => boolean;
   readonly catalog: Catalog;
-  /** The roles and bindings that every server has. */
-  readonly accessDefaults: readonly AccessDefault[];
+  /** The roles and bindings that every server has, made when they are first needed. */
+  readonly accessDefaults: () => readonly AccessDefault[];
   /** Undefined for a server that is not a fork. */
   readonly inherited: Inheritance | undefined;
   readonly metrics: PrometheusMetrics;
@@ -59,6 +60,8 @@ export interface ServerDependencies {
   readonly credentials: Credentials | undefined;
   /** Bearer token of the user `admin`. */
   readonly token: string;
+  /** Resolves when the key that signs service account tokens can be used. */
+  readonly signingKeyRead: Promise<void>;
   /** Watched for changes once the server is ready. */
   readonly files: FileReloader;
   readonly postStartHooks: PostStartHooks;
@@ -73,7 +76,7 @@ const storageCheckMs = 2_000;
 /** What servers with the same kinds and features share. */
 interface ServedApi {
   readonly gates: (name: string) => boolean;
-  readonly accessDefaults: readonly AccessDefault[];
+  readonly accessDefaults: () => readonly AccessDefault[];
   /** Each server has a copy of its own. */
   readonly catalog: Catalog;
 }
@@ -101,7 +104,8 @@ export interface ServerSettings {
 export async function buildDependencies(settings: ServerSettings): Promise<ServerDependencies> {
   const { opened, clock, inherited, hasDefaultOptions = false } = settings;
   const real = realClock(clock);
-  const options = await withFrontProxy(settings.options, real);
+  const { serviceAccounts, read: signingKeyRead } = withSigningKey(settings.options);
+  const options = await withFrontProxy({ ...settings.options, serviceAccounts }, real);
   const { report, storageRoot = "/registry" } = options;
   const api = inherited ?? (hasDefaultOptions ? (defaultApi ??= apiOf({})) : apiOf(options));
   const { gates, accessDefaults } = api;
@@ -127,6 +131,7 @@ export async function buildDependencies(settings: ServerSettings): Promise<Serve
     gates,
     closeTracing,
     credentials,
+    signingKeyRead,
     token: credentials?.adminToken ?? randomBytes(24).toString("base64url"),
     postStartHooks: new PostStartHooks({ clock: real, report, signal: life.signal }),
     life,
@@ -142,7 +147,9 @@ function apiOf(options: StartOptions): ServedApi {
   const gates = featureGates(options.featureGates ?? new Map());
   const domain = domainOf(apiDomain, labelDomain);
   const catalog = servedCatalog(builtinKinds, domain, { runtimeConfig, gates });
-  return { gates, catalog, accessDefaults: defaultAccess({ domain, gate: gates }) };
+  let defaults: readonly AccessDefault[] | undefined;
+  const accessDefaults = () => (defaults ??= defaultAccess({ domain, gate: gates }));
+  return { gates, catalog, accessDefaults };
 }
 
 interface Storing extends Pick<

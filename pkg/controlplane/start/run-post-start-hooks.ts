@@ -90,7 +90,8 @@ export function kubernetesServiceOf(
 }
 
 /** Starts listening; answers the port, or undefined for a server without one. */
-async function listen({ server, options }: Assembly): Promise<number | undefined> {
+async function listen({ server, signingKeyRead, options }: Assembly): Promise<number | undefined> {
+  await signingKeyRead;
   const { host = localhost, port } = options;
   if (port === undefined) return undefined;
   await server.listen({ host, port });

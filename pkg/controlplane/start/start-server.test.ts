@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { type RunningServer, startServer, type StartOptions } from "../index.ts";
@@ -166,6 +166,32 @@ describe("startServer", () => {
     );
   });
 
+  it("signs tokens that a fork accepts, with a key that is made when it is first used", async () => {
+    const first = await start({ controllers: false });
+    const accounts = "/api/v1/namespaces/default/serviceaccounts";
+    const account = { metadata: { name: "app" } };
+    assert.equal((await send(first, "POST", accounts, account)).status, 201);
+    const second = await first.fork();
+    running.push(second);
+    const asked = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: {} };
+    const { status, body } = await send(second, "POST", `${accounts}/app/token`, asked);
+    assert.equal(status, 201);
+    const review = {
+      apiVersion: "authentication.k8s.io/v1",
+      kind: "TokenReview",
+      spec: { token: body.status.token },
+    };
+    const reviews = "/apis/authentication.k8s.io/v1/tokenreviews";
+    const other = await start({ controllers: false });
+    const answers = [first, second, other].map((server) => send(server, "POST", reviews, review));
+    const accepted = (await Promise.all(answers)).map(({ body }) => body.status.authenticated);
+    assert.deepEqual(accepted, [true, true, undefined]);
+    const keySets = [first, second].map(async (server) =>
+      (await server.fetch("/openid/v1/jwks")).text(),
+    );
+    assert.equal(await keySets[0], await keySets[1]);
+  });
+
   it("takes away what a deleted owner owned", async () => {
     const server = await start();
     const owner = await send(server, "POST", configMaps, named("owner"));
@@ -222,6 +248,14 @@ describe("startServer", () => {
       ]);
       for (const name of files) {
         assert.equal(statSync(path.join(directory, "pki", name)).mode & 0o077, 0, name);
+      }
+    });
+
+    it("refuses a file that holds no key for tokens", async () => {
+      writeFileSync(path.join(directory, "sa.key"), "no key");
+      const options = { controllers: false, certificateDirectory: directory };
+      for (const more of [{ port: 0 }, {}]) {
+        await assert.rejects(start({ ...options, ...more }), /service-account-signing-key-file/);
       }
     });
 

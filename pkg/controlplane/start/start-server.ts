@@ -2,13 +2,11 @@ import { realClock, systemClock, VirtualClock, plannedEnd } from "#base";
 import type { CloseOptions } from "#server";
 import { assemble, type Assembly } from "./assemble.ts";
 import { runBackground } from "./background.ts";
-import { ensureSigningKey } from "../credentials/credentials.ts";
-import type { ServiceAccountOptions } from "../authentication/service-accounts.ts";
 import { buildDependencies, type Inheritance, type ServerSettings } from "./build-dependencies.ts";
 import { fetchInProcess } from "./fetch-in-process.ts";
 import { inheritanceOf, isNeutral } from "./inheritance.ts";
 import { kubeconfig } from "../credentials/kubeconfig.ts";
-import { type ResolvedOptions, resolveOptions } from "../observability/logging.ts";
+import { resolveOptions } from "../observability/logging.ts";
 import { localhost, urlHost } from "../network.ts";
 import { openStorage } from "../storage/open-storage.ts";
 import type { RunningServer, ServerSnapshot, StartOptions } from "../options.ts";
@@ -36,27 +34,8 @@ export async function startServer(options: StartOptions = {}): Promise<RunningSe
   }
 }
 
-/** With the signing key, which a fork takes over: it must accept the tokens of the original. */
-async function serviceAccountsOf({
-  certificateDirectory,
-  port,
-  serviceAccounts = {},
-}: ResolvedOptions): Promise<ServiceAccountOptions> {
-  if (serviceAccounts.signingKey !== undefined) return serviceAccounts;
-  const algorithm = port === undefined ? "ES256" : "RS256";
-  const signingKey = await ensureSigningKey(certificateDirectory, algorithm);
-  return { ...serviceAccounts, signingKey };
-}
-
 async function startOn(settings: ServerSettings): Promise<RunningServer> {
-  // An RSA key takes as long to make as all else that is needed: both at once.
-  const [serviceAccounts, dependencies] = await Promise.all([
-    serviceAccountsOf(settings.options),
-    buildDependencies(settings),
-  ]);
-  const options = { ...dependencies.options, serviceAccounts };
-  const foundation = { ...dependencies, options };
-  const assembly = await assemble(foundation);
+  const assembly = await assemble(await buildDependencies(settings));
   try {
     await runPostStartHooks(assembly);
   } catch (error) {
