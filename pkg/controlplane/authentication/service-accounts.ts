@@ -18,7 +18,7 @@ export interface ServiceAccountOptions {
   readonly issuers?: readonly string[];
   /** Audiences of the API server: tokens must be bound to one of them; default: the issuers. */
   readonly audiences?: readonly string[];
-  /** Private key that signs tokens (PEM), or a function that returns it at its first use; absent = generated. */
+  /** Private key that signs tokens (PEM), or what returns it at its first use; absent = generated. */
   readonly signingKey?: string | (() => string);
   /** Additional keys that verify tokens (PEM). */
   readonly keys?: readonly string[];

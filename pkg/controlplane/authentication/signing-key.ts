@@ -13,9 +13,9 @@ export interface WithSigningKey {
 }
 
 /**
- * Completes the options by a signing key unless they have one. An RSA key, which every verifier knows, takes as
- * long to make as a server to be assembled, and is made meanwhile. A server without a port and files, whose
- * tokens seldom leave the process, makes a small one when it is first used.
+ * Adds a signing key to the options unless they have one. An RSA key, which every verifier supports, takes
+ * as long to generate as a server takes to be assembled, so it is generated meanwhile. A server without a
+ * port and files, whose tokens seldom leave the process, generates an EC key at its first use.
  */
 export function withSigningKey({
   certificateDirectory,
