@@ -30,66 +30,59 @@ const v1 = structs("kube-aggregator/pkg/apis/apiregistration/v1");
 
 const serviceReference = v1(
   "ServiceReference",
-  "Reference to the Service of an extension API server.",
+  "Reference to the Service that fronts an extension API server.",
   {
     namespace: value(1, string, "Namespace of the Service. Required."),
     name: value(2, string, "Name of the Service. Required."),
-    port: pointer(
-      3,
-      int32,
-      "Port on which the Service accepts HTTPS, 1 to 65535. Defaults to 443.",
-      { default: 443 },
-    ),
+    port: pointer(3, int32, "Port of the Service for HTTPS, 1 to 65535. Defaults to 443.", {
+      default: 443,
+    }),
   },
 );
 
-const apiServiceSpec = v1(
-  "APIServiceSpec",
-  "Group version that an APIService registers, and the server behind it.",
-  {
-    service: pointer(
-      1,
-      serviceReference,
-      "Service of the extension API server. When absent, this API server serves the group " +
-        "version itself.",
-    ),
-    group: value(2, string, "API group to register. Empty only for the core group."),
-    version: value(3, string, "API version within the group, for example `v1`. Required."),
-    insecureSkipTLSVerify: value(
-      4,
-      bool,
-      "Whether to skip verification of the serving certificate. Insecure; mutually exclusive " +
-        "with caBundle. Defaults to false.",
-    ),
-    caBundle: value(
-      5,
-      bytes,
-      "Certificates of the authorities that must have issued the serving certificate, in " +
-        "PEM. When absent, the trust roots of the API server apply.",
-      {
-        listType: "atomic",
-      },
-    ),
-    groupPriorityMinimum: required(
-      7,
-      int32,
-      "Priority of the group in discovery, 1 to 20000; the highest comes first. The group " +
-        "uses the maximum of its APIServices.",
-    ),
-    versionPriority: required(
-      8,
-      int32,
-      "Priority of the version within its group, 1 to 1000; the highest comes first. Ties " +
-        "are ordered by maturity: v10, v2, v1beta1.",
-    ),
-  },
-);
+const apiServiceSpec = v1("APIServiceSpec", "Specification of an APIService.", {
+  service: pointer(
+    1,
+    serviceReference,
+    "Service of the extension API server. If absent, this API server handles the group " +
+      "version locally.",
+  ),
+  group: value(2, string, "API group that is registered. Empty for the core group."),
+  version: value(3, string, "API version that is registered, for example v1. Required."),
+  insecureSkipTLSVerify: value(
+    4,
+    bool,
+    "Whether to skip verification of the serving certificate. Insecure; mutually exclusive " +
+      "with caBundle. Defaults to false.",
+  ),
+  caBundle: value(
+    5,
+    bytes,
+    "CA bundle in PEM to validate the serving certificate with. Defaults to the system trust " +
+      "roots of the API server.",
+    {
+      listType: "atomic",
+    },
+  ),
+  groupPriorityMinimum: required(
+    7,
+    int32,
+    "Minimum priority of the group in discovery, 1 to 20000. Groups with a higher priority " +
+      "come first; a group has the highest of its APIServices.",
+  ),
+  versionPriority: required(
+    8,
+    int32,
+    "Priority of the version within its group, 1 to 1000. Versions with a higher priority " +
+      "come first, and equal ones by stability and number: v10, v2, v1beta1.",
+  ),
+});
 
 const apiServiceCondition = v1("APIServiceCondition", "One observed condition of an APIService.", {
   type: required(
     1,
     named("v1.APIServiceConditionType", "Available"),
-    "Name of the condition: Available (the extension API server can be reached).",
+    "Type of the condition: Available (the extension API server is reachable).",
     { openApi: { enum: false } },
   ),
   status: required(
@@ -119,16 +112,16 @@ const apiServiceStatus = v1("APIServiceStatus", "Observed state of an APIService
 
 const apiServiceV1 = v1(
   "APIService",
-  "APIService registers an API group version and the server that requests for it are " +
-    "proxied to.",
+  "APIService registers a group version of the API, and the extension API server to which " +
+    "requests for it are proxied.",
   {
     metadata: value(
       1,
       objectMeta,
       "Standard object metadata. The name must be `<version>.<group>`.",
     ),
-    spec: value(2, apiServiceSpec, "Group version, priorities and Service."),
-    status: value(3, apiServiceStatus, "Availability reported by the API server. Read-only."),
+    spec: value(2, apiServiceSpec, "Group version, its priorities and the Service of its server."),
+    status: value(3, apiServiceStatus, "Availability of the extension API server. Read-only."),
   },
 );
 

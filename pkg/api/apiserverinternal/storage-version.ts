@@ -20,30 +20,30 @@ const v1alpha1 = structs("api/apiserverinternal/v1alpha1");
 
 const storageVersionSpec = v1alpha1(
   "StorageVersionSpec",
-  "Empty: API servers report everything in the status.",
+  "Specification of a StorageVersion, which is empty.",
   {},
 );
 
 const serverStorageVersion = v1alpha1(
   "ServerStorageVersion",
-  "Versions of a resource as one API server handles them.",
+  "Versions of a resource that an API server encodes, decodes and serves.",
   {
-    apiServerID: value(1, string, "Identifier of the API server, as in its Lease."),
+    apiServerID: value(1, string, "ID of the API server, as in its Lease."),
     encodingVersion: value(
       2,
       string,
-      "Group and version in which the server stores new objects, for example `apps/v1`.",
+      "Group and version in which the API server encodes objects for storage, for example apps/v1.",
     ),
     decodableVersions: value(
       3,
       list(string),
-      "Versions that the server can read from storage. Must include encodingVersion.",
+      "Group and versions that the API server can decode. Must include encodingVersion.",
       { listType: "set" },
     ),
     servedVersions: value(
       4,
       list(string),
-      "Versions that the server serves. All of them must be in decodableVersions.",
+      "Group and versions that the API server serves. All of them must be in decodableVersions.",
       { listType: "set" },
     ),
   },
@@ -56,8 +56,8 @@ const storageVersionCondition = v1alpha1(
     type: required(
       1,
       named("v1alpha1.StorageVersionConditionType", "AllEncodingVersionsEqual"),
-      "Name of the condition: AllEncodingVersionsEqual (all servers store the same version). " +
-        "Required.",
+      "Type of the condition: AllEncodingVersionsEqual (all API servers have the same encoding " +
+        "version). Required.",
       { required: true, openApi: { enum: false } },
     ),
     status: required(
@@ -83,16 +83,16 @@ const storageVersionCondition = v1alpha1(
 
 const storageVersionStatus = v1alpha1(
   "StorageVersionStatus",
-  "Storage versions reported by all API servers.",
+  "Storage versions of a resource, reported by the API servers.",
   {
-    storageVersions: value(1, list(serverStorageVersion), "One entry per API server.", {
+    storageVersions: value(1, list(serverStorageVersion), "Versions reported by each API server.", {
       listType: "map",
       listMapKeys: ["apiServerID"],
     }),
     commonEncodingVersion: pointer(
       2,
       string,
-      "Version that all API servers store. Absent while they differ.",
+      "Encoding version that all API servers agree on. Absent while they differ.",
     ),
     conditions: value(
       3,
@@ -108,16 +108,12 @@ const storageVersionStatus = v1alpha1(
 
 const storageVersionV1alpha1 = v1alpha1(
   "StorageVersion",
-  "StorageVersion tracks in which versions the API servers of a cluster store a " +
-    "resource. Alpha: requires the feature gate StorageVersionAPI.",
+  "StorageVersion records the storage version of a resource for each API server of the " +
+    "cluster. Alpha: requires the feature gate StorageVersionAPI.",
   {
     metadata: value(1, objectMeta, "Standard object metadata. The name is `<group>.<resource>`."),
-    spec: required(2, storageVersionSpec, "Always empty. Reserved for later use."),
-    status: required(
-      3,
-      storageVersionStatus,
-      "Versions per API server. Written by the API servers.",
-    ),
+    spec: required(2, storageVersionSpec, "Empty: StorageVersions are reported in status only."),
+    status: required(3, storageVersionStatus, "Storage versions, reported by the API servers."),
   },
 );
 

@@ -5,20 +5,21 @@ import { userInfo } from "./user-info.ts";
 
 const v1 = structs("api/authentication/v1");
 
-const selfSubjectReviewStatus = v1(
-  "SelfSubjectReviewStatus",
-  "Identity of the client as the API server sees it.",
-  {
-    userInfo: value(1, userInfo, "Attributes of the authenticated user, after impersonation."),
-  },
-);
+const selfSubjectReviewStatus = v1("SelfSubjectReviewStatus", "Result of a SelfSubjectReview.", {
+  userInfo: value(
+    1,
+    userInfo,
+    "Attributes of the user that makes the request, after impersonation.",
+  ),
+});
 
 const selfSubjectReviewV1 = v1(
   "SelfSubjectReview",
-  "SelfSubjectReview returns the user that the request is authenticated as. It is not stored.",
+  "SelfSubjectReview returns the user as whom the API server authenticated the request. It is " +
+    "not stored.",
   {
     metadata: value(1, objectMeta, "Standard object metadata."),
-    status: value(2, selfSubjectReviewStatus, "Result of the review. Filled in by the server."),
+    status: value(2, selfSubjectReviewStatus, "Result of the review. Set by the API server."),
   },
 );
 

@@ -6,41 +6,37 @@ import { userInfo } from "./user-info.ts";
 const v1 = structs("api/authentication/v1");
 const atomic = { listType: "atomic" } as const;
 
-const tokenReviewSpec = v1(
-  "TokenReviewSpec",
-  "Bearer token to verify, and its expected audiences.",
-  {
-    token: value(1, string, "Bearer token to authenticate, without the prefix `Bearer`."),
-    audiences: value(
-      2,
-      list(string),
-      "Audiences of the caller: the token must be valid for at least one of them. Defaults " +
-        "to the audiences of the API server.",
-      atomic,
-    ),
-  },
-);
+const tokenReviewSpec = v1("TokenReviewSpec", "Specification of a TokenReview.", {
+  token: value(1, string, "Bearer token to authenticate, without the prefix `Bearer`."),
+  audiences: value(
+    2,
+    list(string),
+    "Audiences that the caller identifies as: the token must be valid for at least one of " +
+      "them. Defaults to the audiences of the API server.",
+    atomic,
+  ),
+});
 
-const tokenReviewStatus = v1("TokenReviewStatus", "Result of verifying a token.", {
+const tokenReviewStatus = v1("TokenReviewStatus", "Result of a TokenReview.", {
   authenticated: value(1, bool, "Whether the token is valid and belongs to a known user."),
-  user: value(2, userInfo, "User that the token belongs to. Unset when authenticated is false."),
+  user: value(2, userInfo, "User that the token belongs to, if authenticated is true."),
   audiences: value(
     4,
     list(string),
-    "Requested audiences that the token is valid for. Clients that sent audiences must " +
+    "Requested audiences for which the token is valid. Clients that specify audiences must " +
       "check that theirs is listed.",
     atomic,
   ),
-  error: value(3, string, "Reason why the token could not be verified."),
+  error: value(3, string, "Reason why the token could not be checked."),
 });
 
 const tokenReviewV1 = v1(
   "TokenReview",
-  "TokenReview verifies a bearer token and returns its user. It is not stored.",
+  "TokenReview attempts to authenticate a bearer token to a known user. It is not stored.",
   {
     metadata: value(1, objectMeta, "Standard object metadata."),
-    spec: required(2, tokenReviewSpec, "Token and the audiences that it must be valid for."),
-    status: value(3, tokenReviewStatus, "Result of the review. Filled in by the server."),
+    spec: required(2, tokenReviewSpec, "Token to review, and the expected audiences."),
+    status: value(3, tokenReviewStatus, "Result of the review. Set by the API server."),
   },
 );
 

@@ -8,89 +8,84 @@ const metadata = value(1, objectMeta, "Standard object metadata.");
 
 const subjectAccessReviewSpec = v1(
   "SubjectAccessReviewSpec",
-  "User and request to check. Exactly one of resourceAttributes and " +
-    "nonResourceAttributes must be set.",
+  "Subject and action of an access review. Exactly one of the two attributes fields must be set.",
   {
     resourceAttributes: pointer(
       1,
       resourceAttributes,
-      "Request for a resource of the API. Mutually exclusive with nonResourceAttributes.",
+      "Attributes of a resource request. Mutually exclusive with nonResourceAttributes.",
     ),
     nonResourceAttributes: pointer(
       2,
       nonResourceAttributes,
-      "Request for a path outside the resource API. Mutually exclusive with resourceAttributes.",
+      "Attributes of a non-resource request. Mutually exclusive with resourceAttributes.",
     ),
-    user: value(3, string, "Name of the user to check. User or groups must be set."),
+    user: value(3, string, "Name of the user to check. user or groups must be set."),
     groups: value(4, list(string), "Groups of the user to check.", { listType: "atomic" }),
     extra: value(
       5,
       map(boxedList("api/authorization/v1", "ExtraValue", string)),
-      "Further attributes of the user, as its authenticator supplies them.",
+      "Extra attributes of the user, as from an authenticator.",
     ),
     uid: value(6, string, "UID of the user to check."),
   },
 );
 
-const subjectAccessReviewStatus = v1("SubjectAccessReviewStatus", "Decision of the authorizers.", {
-  allowed: required(1, bool, "Whether the request is allowed."),
+const subjectAccessReviewStatus = v1("SubjectAccessReviewStatus", "Result of an access review.", {
+  allowed: required(1, bool, "Whether the action is allowed."),
   denied: value(
     4,
     bool,
-    "Whether an authorizer explicitly denied the request. False together with allowed " +
-      "false means that no authorizer had an opinion.",
+    "Whether an authorizer denied the action. If neither allowed nor denied is true, no " +
+      "authorizer had an opinion.",
   ),
-  reason: value(2, string, "Human-readable reason for the decision, possibly empty."),
+  reason: value(2, string, "Human-readable reason for the decision, if there is one."),
   evaluationError: value(
     3,
     string,
-    "Error met during the check. A decision may still have been reached without the failing part.",
+    "Error encountered during the check. The decision can nevertheless be valid.",
   ),
 });
 
-const status = value(
-  3,
-  subjectAccessReviewStatus,
-  "Result of the review. Filled in by the server.",
-);
+const status = value(3, subjectAccessReviewStatus, "Result of the review. Set by the API server.");
 
 const selfSubjectAccessReviewSpec = v1(
   "SelfSubjectAccessReviewSpec",
-  "Request to check for the calling user. Exactly one of the two fields must be set.",
+  "Action of an access review of the current user. Exactly one of the two fields must be set.",
   {
     resourceAttributes: pointer(
       1,
       resourceAttributes,
-      "Request for a resource of the API. Mutually exclusive with nonResourceAttributes.",
+      "Attributes of a resource request. Mutually exclusive with nonResourceAttributes.",
     ),
     nonResourceAttributes: pointer(
       2,
       nonResourceAttributes,
-      "Request for a path outside the resource API. Mutually exclusive with resourceAttributes.",
+      "Attributes of a non-resource request. Mutually exclusive with resourceAttributes.",
     ),
   },
 );
 
 const subjectAccessReviewV1 = v1(
   "SubjectAccessReview",
-  "SubjectAccessReview checks whether a user may perform a request. It is not stored.",
+  "SubjectAccessReview checks whether a user may perform an action. It is not stored.",
   {
     metadata,
-    spec: required(2, subjectAccessReviewSpec, "User and request to evaluate."),
+    spec: required(2, subjectAccessReviewSpec, "User and action to check."),
     status,
   },
 );
 
 const localSubjectAccessReviewV1 = v1(
   "LocalSubjectAccessReview",
-  "LocalSubjectAccessReview checks whether a user may perform a request within one " +
-    "namespace. It is not stored.",
+  "LocalSubjectAccessReview checks whether a user may perform an action in the namespace of " +
+    "the review. It is not stored.",
   {
     metadata,
     spec: required(
       2,
       subjectAccessReviewSpec,
-      "User and request to evaluate. resourceAttributes.namespace must be that of the review.",
+      "User and action to check. resourceAttributes.namespace must equal that of the review.",
     ),
     status,
   },
@@ -98,11 +93,11 @@ const localSubjectAccessReviewV1 = v1(
 
 const selfSubjectAccessReviewV1 = v1(
   "SelfSubjectAccessReview",
-  "SelfSubjectAccessReview checks whether the calling user may perform a request. It is " +
-    "not stored.",
+  "SelfSubjectAccessReview checks whether the current user may perform an action. It is not " +
+    "stored.",
   {
     metadata,
-    spec: required(2, selfSubjectAccessReviewSpec, "Request to evaluate for the caller."),
+    spec: required(2, selfSubjectAccessReviewSpec, "Action to check for the current user."),
     status,
   },
 );

@@ -10,7 +10,7 @@ const operators = ["In", "NotIn", "Exists", "DoesNotExist"];
 
 const fieldSelectorRequirement = meta(
   "FieldSelectorRequirement",
-  "One condition of a field selector.",
+  "Requirement of a field selector: key, operator and values.",
   {
     key: required(1, string, "Path of the field, for example `spec.nodeName`."),
     operator: required(
@@ -31,19 +31,19 @@ const fieldSelectorRequirement = meta(
 
 const fieldSelectorAttributes = v1(
   "FieldSelectorAttributes",
-  "Field selector of a list, watch or deletecollection request. Authorizers may use it " +
-    "to narrow down access.",
+  "Field selector of a list, watch or deletecollection request, which authorizers can take " +
+    "into account.",
   {
     rawSelector: value(
       1,
       string,
-      "Selector in the form of the query parameter. Mutually exclusive with requirements. " +
-        "Webhook authorizers should ignore it.",
+      "Selector as in the query parameter. Mutually exclusive with requirements. Webhook " +
+        "authorizers should ignore it.",
     ),
     requirements: value(
       2,
       list(fieldSelectorRequirement),
-      "Parsed selector; all conditions must hold. Mutually exclusive with rawSelector.",
+      "Parsed selector: requirements, which are ANDed. Mutually exclusive with rawSelector.",
       atomic,
     ),
   },
@@ -51,19 +51,19 @@ const fieldSelectorAttributes = v1(
 
 const labelSelectorAttributes = v1(
   "LabelSelectorAttributes",
-  "Label selector of a list, watch or deletecollection request. Authorizers may use it " +
-    "to narrow down access.",
+  "Label selector of a list, watch or deletecollection request, which authorizers can take " +
+    "into account.",
   {
     rawSelector: value(
       1,
       string,
-      "Selector in the form of the query parameter. Mutually exclusive with requirements. " +
-        "Webhook authorizers should ignore it.",
+      "Selector as in the query parameter. Mutually exclusive with requirements. Webhook " +
+        "authorizers should ignore it.",
     ),
     requirements: value(
       2,
       labelSelector.fields.matchExpressions.type,
-      "Parsed selector; all conditions must hold. Mutually exclusive with rawSelector.",
+      "Parsed selector: requirements, which are ANDed. Mutually exclusive with rawSelector.",
       atomic,
     ),
   },
@@ -71,13 +71,12 @@ const labelSelectorAttributes = v1(
 
 export const resourceAttributes = v1(
   "ResourceAttributes",
-  "Attributes of a request for a resource.",
+  "Attributes of a resource request, for authorization.",
   {
     namespace: value(
       1,
       string,
-      "Namespace of the request. Empty for cluster-scoped resources, and for requests across " +
-        "all namespaces.",
+      "Namespace of the action. Empty for cluster-scoped resources, and for all namespaces.",
     ),
     verb: value(
       2,
@@ -87,19 +86,27 @@ export const resourceAttributes = v1(
     ),
     group: value(3, string, "API group of the resource. `*` means all groups."),
     version: value(4, string, "API version of the resource. `*` means all versions."),
-    resource: value(5, string, "Resource in plural. `*` means all resources."),
-    subresource: value(6, string, "Subresource of the request. Empty for the resource itself."),
-    name: value(7, string, "Name of the object. Empty for all names, as in list and create."),
-    fieldSelector: pointer(8, fieldSelectorAttributes, "Field selector that limits the request."),
-    labelSelector: pointer(9, labelSelectorAttributes, "Label selector that limits the request."),
+    resource: value(5, string, "Resource in lowercase plural. `*` means all resources."),
+    subresource: value(6, string, "Subresource. Empty for the resource itself."),
+    name: value(7, string, "Name of the object. Empty means all, as for list and create."),
+    fieldSelector: pointer(
+      8,
+      fieldSelectorAttributes,
+      "Field selector that limits the objects of the request.",
+    ),
+    labelSelector: pointer(
+      9,
+      labelSelectorAttributes,
+      "Label selector that limits the objects of the request.",
+    ),
   },
 );
 
 export const nonResourceAttributes = v1(
   "NonResourceAttributes",
-  "Attributes of a request for a path outside the resource API.",
+  "Attributes of a non-resource request, for authorization.",
   {
     path: value(1, string, "URL path of the request, for example `/healthz`."),
-    verb: value(2, string, "HTTP method of the request in lower case, for example `get`."),
+    verb: value(2, string, "HTTP method of the request in lowercase, for example `get`."),
   },
 );

@@ -7,24 +7,30 @@ const atomic = { listType: "atomic" } as const;
 
 const selfSubjectRulesReviewSpec = v1(
   "SelfSubjectRulesReviewSpec",
-  "Namespace whose permissions are listed.",
+  "Specification of a SelfSubjectRulesReview.",
   {
     namespace: value(1, string, "Namespace to evaluate the rules for. Required."),
   },
 );
 
-const resourceRule = v1("ResourceRule", "Verbs that the caller may use on resources.", {
+const resourceRule = v1("ResourceRule", "Actions that the user can perform on resources.", {
   verbs: required(
     1,
     list(string),
     "Allowed verbs, for example `get` or `create`. `*` means all verbs.",
     atomic,
   ),
-  apiGroups: value(2, list(string), "API groups of the resources. `*` means all groups.", atomic),
+  apiGroups: value(
+    2,
+    list(string),
+    'API groups of the resources. "" is the core group, `*` means all groups.',
+    atomic,
+  ),
   resources: value(
     3,
     list(string),
-    "Allowed resources. `*` means all resources, `*/x` the subresource x of every resource.",
+    "Resources to which the verbs apply. `*` means all resources, `*/<subresource>` that " +
+      "subresource of all resources.",
     {
       ...atomic,
     },
@@ -32,25 +38,25 @@ const resourceRule = v1("ResourceRule", "Verbs that the caller may use on resour
   resourceNames: value(
     4,
     list(string),
-    "Names of the objects that may be accessed. Empty means all names.",
+    "Names of the objects to which the verbs apply. Empty means all.",
     atomic,
   ),
 });
 
 const nonResourceRule = v1(
   "NonResourceRule",
-  "Verbs that the caller may use on paths outside the resource API.",
+  "Actions that the user can perform on non-resource paths.",
   {
     verbs: required(
       1,
       list(string),
-      "Allowed HTTP methods in lower case. `*` means all methods.",
+      "Allowed HTTP methods in lowercase. `*` means all methods.",
       atomic,
     ),
     nonResourceURLs: value(
       2,
       list(string),
-      "Allowed paths. A trailing `*` matches any suffix.",
+      "URL paths to which the verbs apply. A trailing `*` matches any suffix.",
       atomic,
     ),
   },
@@ -58,41 +64,42 @@ const nonResourceRule = v1(
 
 const subjectRulesReviewStatus = v1(
   "SubjectRulesReviewStatus",
-  "Permissions that the authorizers could list.",
+  "Result of a SelfSubjectRulesReview.",
   {
     resourceRules: required(
       1,
       list(resourceRule),
-      "Permissions on resources, in no particular order.",
+      "Actions that the user can perform on resources, in no particular order.",
       atomic,
     ),
     nonResourceRules: required(
       2,
       list(nonResourceRule),
-      "Permissions on other paths, in no particular order.",
+      "Actions that the user can perform on non-resource paths, in no particular order.",
       atomic,
     ),
     incomplete: required(
       3,
       bool,
-      "Whether permissions may be missing because an authorizer cannot list its rules or failed.",
+      "Whether the rules are incomplete, usually because an authorizer does not support " +
+        "listing its rules, or failed.",
     ),
     evaluationError: value(
       4,
       string,
-      "Error met while listing rules. The listed permissions are valid nevertheless.",
+      "Error encountered while listing rules. The rules listed are still valid.",
     ),
   },
 );
 
 const selfSubjectRulesReviewV1 = v1(
   "SelfSubjectRulesReview",
-  "SelfSubjectRulesReview lists what the calling user may do in a namespace. Meant for " +
-    "user interfaces, not for access decisions. It is not stored.",
+  "SelfSubjectRulesReview lists the actions that the current user can perform in a namespace. " +
+    "For user interfaces, not for authorization decisions. It is not stored.",
   {
     metadata: value(1, objectMeta, "Standard object metadata."),
-    spec: required(2, selfSubjectRulesReviewSpec, "Namespace to list permissions for."),
-    status: value(3, subjectRulesReviewStatus, "Result of the review. Filled in by the server."),
+    spec: required(2, selfSubjectRulesReviewSpec, "Namespace whose rules are listed."),
+    status: value(3, subjectRulesReviewStatus, "Result of the review. Set by the API server."),
   },
 );
 

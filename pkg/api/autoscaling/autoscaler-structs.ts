@@ -45,7 +45,7 @@ const metricTarget = v2(
 );
 
 const metricValueStatus = v2("MetricValueStatus", "Current value of a metric.", {
-  value: pointer(1, quantity, "Current value of the metric as a quantity."),
+  value: pointer(1, quantity, "Current value of the metric, not averaged."),
   averageValue: pointer(2, quantity, "Current average of the metric over all pods, as a quantity."),
   averageUtilization: pointer(
     3,

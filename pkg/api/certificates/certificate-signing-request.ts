@@ -53,12 +53,12 @@ const usages = [
 
 const certificateSigningRequestSpec = v1(
   "CertificateSigningRequestSpec",
-  "Certificate to issue and identity of the requester. Immutable.",
+  "Requested certificate and the user that requested it. Immutable.",
   {
     request: required(
       1,
       bytes,
-      "X.509 certificate signing request in PEM, in one block of type `CERTIFICATE REQUEST`.",
+      "X.509 certificate signing request: one PEM block of type `CERTIFICATE REQUEST`.",
       {
         listType: "atomic",
       },
@@ -66,14 +66,14 @@ const certificateSigningRequestSpec = v1(
     signerName: required(
       7,
       string,
-      "Signer that should issue the certificate, as a domain-prefixed path: " +
-        "`example.com/my-signer`. Signers in the domain of Kubernetes are built in.",
+      "Name of the requested signer, a domain-prefixed path such as `example.com/my-signer`. " +
+        "Those in the domain of Kubernetes are built in.",
     ),
     expirationSeconds: pointer(
       8,
       int32,
-      "Requested validity of the certificate, in seconds; at least 600. The signer may issue " +
-        "a shorter or longer one. By default the signer decides.",
+      "Requested lifetime of the certificate in seconds, at least 600. The signer can issue it " +
+        "for a different one, and decides if absent.",
     ),
     usages: value(
       5,
@@ -82,15 +82,15 @@ const certificateSigningRequestSpec = v1(
         "encipherment, key agreement, data encipherment, cert sign, crl sign, encipher only, " +
         "decipher only, any, server auth, client auth, code signing, email protection, s/mime, " +
         "ipsec end system, ipsec tunnel, ipsec user, timestamping, ocsp signing, microsoft " +
-        "sgc, netscape sgc. Signers may restrict them.",
+        "sgc, netscape sgc. Required. Signers can restrict them.",
       { listType: "atomic" },
     ),
-    username: value(2, string, "Name of the requesting user. Set by the API server on creation."),
-    uid: value(3, string, "UID of the requesting user. Set by the API server on creation."),
+    username: value(2, string, "Name of the user that created the request. Set by the API server."),
+    uid: value(3, string, "UID of the user that created the request. Set by the API server."),
     groups: value(
       4,
       list(string),
-      "Groups of the requesting user. Set by the API server on creation.",
+      "Groups of the user that created the request. Set by the API server.",
       {
         listType: "atomic",
       },
@@ -98,26 +98,27 @@ const certificateSigningRequestSpec = v1(
     extra: value(
       6,
       map(boxedList("api/certificates/v1", "ExtraValue", string)),
-      "Further attributes of the requesting user. Set by the API server on creation.",
+      "Extra attributes of that user, from the authenticator. Set by the API server.",
     ),
   },
 );
 
 const certificateSigningRequestCondition = v1(
   "CertificateSigningRequestCondition",
-  "Decision on a certificate request, or another observation.",
+  "Condition of a CertificateSigningRequest: approval, denial or failure.",
   {
     type: required(
       1,
       named("v1.RequestConditionType", "Approved", "Denied", "Failed"),
-      "One of Approved, Denied, Failed, or a type of the signer. Approved and Denied are " +
-        "mutually exclusive, and none of the three can be removed once set.",
+      "Type of the condition: Approved, Denied, Failed, or one of the signer. Approved and " +
+        "Denied are mutually exclusive, and none of the three can be removed once set.",
       { openApi: { enum: false } },
     ),
     status: required(
       6,
       named("v1.ConditionStatus", "True", "False", "Unknown"),
-      "One of True, False, Unknown. Must be True for Approved, Denied and Failed.",
+      "Status of the condition: one of True, False, Unknown. Must be True for Approved, Denied " +
+        "and Failed.",
       { openApi: { enum: false } },
     ),
     reason: value(2, string, "Machine-readable CamelCase reason for the last transition."),
@@ -125,7 +126,7 @@ const certificateSigningRequestCondition = v1(
     lastUpdateTime: value(
       4,
       time,
-      "Time at which the condition was last written. Defaults to the current time.",
+      "Time at which the condition was last updated. Defaults to the current time.",
     ),
     lastTransitionTime: value(
       5,
@@ -137,12 +138,12 @@ const certificateSigningRequestCondition = v1(
 
 const certificateSigningRequestStatus = v1(
   "CertificateSigningRequestStatus",
-  "Outcome of a certificate request.",
+  "Observed state of a CertificateSigningRequest.",
   {
     conditions: value(
       1,
       list(certificateSigningRequestCondition),
-      "Decisions so far. Approved and Denied are set through the subresource `approval`.",
+      "Conditions of the request. Approved and Denied are set through the subresource `approval`.",
       {
         listType: "map",
         listMapKeys: ["type"],
@@ -151,8 +152,8 @@ const certificateSigningRequestStatus = v1(
     certificate: value(
       2,
       bytes,
-      "Issued certificate followed by its intermediates, in PEM. Set once by the signer, and " +
-        "only if the request is approved.",
+      "Issued certificate, optionally followed by intermediates, in PEM. Set by the signer, " +
+        "only on approved requests. Immutable once set.",
       {
         listType: "atomic",
       },
@@ -162,12 +163,20 @@ const certificateSigningRequestStatus = v1(
 
 const certificateSigningRequestV1 = v1(
   "CertificateSigningRequest",
-  "CertificateSigningRequest asks a signer for an X.509 certificate. It must be approved " +
+  "CertificateSigningRequest requests an X.509 certificate from a signer. It must be approved " +
     "before it is signed.",
   {
     metadata: value(1, objectMeta, "Standard object metadata."),
-    spec: required(2, certificateSigningRequestSpec, "Request, signer and requester."),
-    status: value(3, certificateSigningRequestStatus, "Approval and the issued certificate."),
+    spec: required(
+      2,
+      certificateSigningRequestSpec,
+      "Certificate request, signer, usages and requester.",
+    ),
+    status: value(
+      3,
+      certificateSigningRequestStatus,
+      "Approval or denial of the request, and the issued certificate.",
+    ),
   },
 );
 

@@ -9,35 +9,32 @@ import { checkSignerName } from "./signer.ts";
 /** Struct of one version; all versions have the same fields. */
 function structOf(version: string) {
   const declare = structs(`api/certificates/${version}`);
-  const spec = declare(
-    "ClusterTrustBundleSpec",
-    "Trust anchors and the signer that they belong to.",
-    {
-      signerName: value(
-        1,
-        string,
-        "Signer whose certificates the anchors verify; the object's name must then begin with " +
-          "it. Writing needs the verb `attest` on the signer. Immutable.",
-      ),
-      trustBundle: required(
-        2,
-        string,
-        "X.509 certificates of authorities in PEM, at least one and without duplicates. Their " +
-          "order has no meaning, and consumers may reorder them.",
-      ),
-    },
-  );
+  const spec = declare("ClusterTrustBundleSpec", "Specification of a ClusterTrustBundle.", {
+    signerName: value(
+      1,
+      string,
+      "Name of the signer that the bundle belongs to, or empty. Writes then require the verb " +
+        "`attest` on the signer. Immutable.",
+    ),
+    trustBundle: required(
+      2,
+      string,
+      "X.509 trust anchors: PEM blocks of type `CERTIFICATE`, at least one, without " +
+        "duplicates. Their order is not significant.",
+    ),
+  });
   return declare(
     "ClusterTrustBundle",
-    "ClusterTrustBundle publishes trust anchors that pods can mount through a projected volume.",
+    "ClusterTrustBundle is a cluster-scoped bundle of X.509 trust anchors, which pods can " +
+      "mount through projected volumes.",
     {
       metadata: value(
         1,
         objectMeta,
-        "Standard object metadata. With signerName, the name must begin with it and a colon, " +
-          "`/` replaced by `:`. Without, it must not contain a colon.",
+        "Standard object metadata. With signerName, the name must begin with it, `/` replaced " +
+          "by `:`, and a colon; without, it must not contain colons.",
       ),
-      spec: required(2, spec, "Trust anchors to publish."),
+      spec: required(2, spec, "Trust anchors, and the signer that they belong to."),
     },
   );
 }

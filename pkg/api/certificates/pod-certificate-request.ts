@@ -21,49 +21,52 @@ const v1alpha1 = structs("api/certificates/v1alpha1");
 
 const podCertificateRequestSpec = v1alpha1(
   "PodCertificateRequestSpec",
-  "Certificate to issue for a pod. Immutable.",
+  "Requested certificate, and the pod that it is for. Immutable.",
   {
     signerName: required(
       1,
       string,
-      "Signer that should issue the certificate, as a domain-prefixed path: " +
-        "`example.com/my-signer`.",
+      "Name of the requested signer, a domain-prefixed path such as `example.com/my-signer`.",
     ),
-    podName: required(2, string, "Name of the pod, in the namespace of the request."),
-    podUID: required(3, string, "UID of the pod that mounts the certificate."),
-    serviceAccountName: required(4, string, "Name of the service account that the pod runs as."),
-    serviceAccountUID: required(5, string, "UID of the service account that the pod runs as."),
+    podName: required(
+      2,
+      string,
+      "Name of the pod that the certificate is for, in the same namespace.",
+    ),
+    podUID: required(3, string, "UID of the pod that the certificate is for."),
+    serviceAccountName: required(4, string, "Name of the ServiceAccount of the pod."),
+    serviceAccountUID: required(5, string, "UID of the ServiceAccount of the pod."),
     nodeName: required(6, string, "Name of the node that the pod is assigned to."),
     nodeUID: required(7, string, "UID of the node that the pod is assigned to."),
     maxExpirationSeconds: pointer(
       8,
       int32,
-      "Longest validity that the signer may grant, in seconds: 3600 to 7862400 (91 days), or " +
-        "to 86400 for built-in signers. Defaults to 86400.",
+      "Maximum lifetime of the certificate, in seconds: 3600 to 7862400 (91 days), or to 86400 " +
+        "for built-in signers. Defaults to 86400.",
       { default: 86_400 },
     ),
     pkixPublicKey: required(
       9,
       bytes,
-      "Public key of the pod in PKIX DER form: RSA 3072 or 4096, ECDSA P-256, P-384 or " +
-        "P-521, or Ed25519.",
+      "Public key in PKIX format, DER-encoded: RSA 3072 or 4096, ECDSA P-256, P-384 or P-521, " +
+        "or Ed25519.",
     ),
     proofOfPossession: required(
       10,
       bytes,
-      "Signature of the pod UID with the private key, which proves that the kubelet holds it.",
+      "Signature of the pod UID with the private key, to prove possession of it.",
     ),
   },
 );
 
 const podCertificateRequestStatus = v1alpha1(
   "PodCertificateRequestStatus",
-  "Outcome of a pod certificate request. Immutable once Issued, Denied or Failed.",
+  "Observed state of a PodCertificateRequest. Immutable once it is Issued, Denied or Failed.",
   {
     conditions: value(
       1,
       list(condition),
-      "Outcome: at most one of Issued, Denied and Failed, with status True.",
+      "Conditions of the request: at most one of Issued, Denied and Failed, with status True.",
       {
         listType: "map",
         listMapKeys: ["type"],
@@ -74,39 +77,38 @@ const podCertificateRequestStatus = v1alpha1(
     certificateChain: value(
       2,
       string,
-      "Issued certificate followed by its intermediates, in PEM. Required with condition Issued.",
+      "Issued certificate, followed by intermediates, in PEM. Required with condition Issued.",
     ),
     notBefore: pointer(
       4,
       time,
-      "Start of the validity of the certificate. Must equal the value in the certificate.",
+      "Time from which the certificate is valid. Must equal that in the certificate.",
     ),
     beginRefreshAt: pointer(
       5,
       time,
-      "Time from which the kubelet tries to replace the certificate. Must be at least 10 " +
-        "minutes after notBefore and before notAfter.",
+      "Time from which the kubelet begins to refresh the certificate. Must be at least 10 " +
+        "minutes after notBefore, and before notAfter.",
     ),
     notAfter: pointer(
       6,
       time,
-      "End of the validity of the certificate. Must equal the value in the certificate.",
+      "Time at which the certificate expires. Must equal that in the certificate.",
     ),
   },
 );
 
 const podCertificateRequestV1alpha1 = v1alpha1(
   "PodCertificateRequest",
-  "PodCertificateRequest asks a signer for a certificate on behalf of a pod. The kubelet " +
-    "creates it for projected volumes. Alpha: requires the feature gate " +
-    "PodCertificateRequest.",
+  "PodCertificateRequest requests an X.509 certificate for a pod from a signer. The kubelet " +
+    "creates it for projected volumes. Alpha: requires the feature gate PodCertificateRequest.",
   {
     metadata: value(1, objectMeta, "Standard object metadata."),
-    spec: required(2, podCertificateRequestSpec, "Pod, key and signer of the certificate."),
+    spec: required(2, podCertificateRequestSpec, "Signer, pod and public key for the certificate."),
     status: value(
       3,
       podCertificateRequestStatus,
-      "Issued certificate, or the reason why there is none.",
+      "Issued certificate, or denial or failure of the request.",
     ),
   },
 );

@@ -18,54 +18,50 @@ import { checkStrategyName, oldestEmulationVersion } from "./strategy-name.ts";
 /** Struct of one version; both versions have the same fields. */
 function leaseCandidateIn(version: "v1beta1" | "v1alpha2") {
   const declare = structs(`api/coordination/${version}`);
-  const spec = declare(
-    "LeaseCandidateSpec",
-    "Election that a candidate takes part in, and the versions that it runs.",
-    {
-      leaseName: required(
-        1,
-        string,
-        "Name of the Lease, in the same namespace, that the candidate wants to hold. Immutable.",
-      ),
-      pingTime: pointer(
-        2,
-        microTime,
-        "Time at which the election controller last asked the candidate to renew. The request " +
-          "is pending while it is later than renewTime.",
-      ),
-      renewTime: pointer(
-        3,
-        microTime,
-        "Time at which the candidate last confirmed that it is alive. Expired candidates are " +
-          "garbage-collected.",
-      ),
-      binaryVersion: required(
-        4,
-        string,
-        "Version of the candidate's binary as major.minor.patch, without a leading `v`.",
-      ),
-      emulationVersion: value(
-        5,
-        string,
-        "Version that the candidate emulates, without a leading `v`; not later than " +
-          "binaryVersion. Required for strategy OldestEmulationVersion.",
-      ),
-      strategy: value(
-        6,
-        named("v1.CoordinatedLeaseStrategy"),
-        "How the election picks a leader, for example OldestEmulationVersion. Candidates of " +
-          "one Lease that disagree follow the one with the latest binaryVersion.",
-        { openApi: { required: true } },
-      ),
-    },
-  );
+  const spec = declare("LeaseCandidateSpec", "Specification of a LeaseCandidate.", {
+    leaseName: required(
+      1,
+      string,
+      "Name of the Lease in the same namespace that the candidate applies for. Immutable.",
+    ),
+    pingTime: pointer(
+      2,
+      microTime,
+      "Time at which the election controller last asked the candidate whether it is still " +
+        "active. The candidate responds by updating renewTime.",
+    ),
+    renewTime: pointer(
+      3,
+      microTime,
+      "Time at which the candidate last updated its LeaseCandidate. Candidates that stop " +
+        "renewing are garbage-collected.",
+    ),
+    binaryVersion: required(
+      4,
+      string,
+      "Binary version of the candidate: a semantic version without a leading `v`.",
+    ),
+    emulationVersion: value(
+      5,
+      string,
+      "Emulation version of the candidate: a semantic version without a leading `v`, not " +
+        "later than binaryVersion. Required for strategy OldestEmulationVersion.",
+    ),
+    strategy: value(
+      6,
+      named("v1.CoordinatedLeaseStrategy"),
+      "Strategy for picking the leader, for example OldestEmulationVersion. If the " +
+        "candidates for a Lease differ, that of the latest binaryVersion is used.",
+      { openApi: { required: true } },
+    ),
+  });
 
   return declare(
     "LeaseCandidate",
-    "LeaseCandidate announces a process that can become the leader of a coordinated election.",
+    "LeaseCandidate defines a candidate for a Lease, for coordinated leader election.",
     {
       metadata: value(1, objectMeta, "Standard object metadata."),
-      spec: value(2, spec, "Lease to hold, versions and liveness of the candidate."),
+      spec: value(2, spec, "Lease that the candidate applies for, its versions and renewal times."),
     },
   );
 }

@@ -15,38 +15,39 @@ import { checkStrategyName } from "./strategy-name.ts";
 
 const v1 = structs("api/coordination/v1");
 
-const leaseSpec = v1("LeaseSpec", "Holder of a Lease, and how long it may count as alive.", {
+const leaseSpec = v1("LeaseSpec", "Specification of a Lease.", {
   holderIdentity: pointer(
     1,
     string,
-    "Identity of the current holder. Absent or empty when the Lease is free. Under " +
-      "coordinated election it must be the name of the chosen LeaseCandidate.",
+    "Identity of the current holder. Empty if the Lease is free. For coordinated leader " +
+      "election, the name of the elected LeaseCandidate.",
   ),
   leaseDurationSeconds: pointer(
     2,
     int32,
-    "Seconds after renewTime that other candidates wait before they take the Lease over. " +
-      "Must be positive.",
+    "Seconds after renewTime that other candidates must wait before they can acquire the " +
+      "Lease. Must be positive.",
   ),
   acquireTime: pointer(3, microTime, "Time at which the current holder acquired the Lease."),
   renewTime: pointer(4, microTime, "Time at which the current holder last renewed the Lease."),
   leaseTransitions: pointer(
     5,
     int32,
-    "Number of times that the Lease passed from one holder to another. Must not be negative.",
+    "Number of transitions of the Lease between holders. Must not be negative.",
   ),
   strategy: pointer(
     6,
     named("v1.CoordinatedLeaseStrategy"),
-    "How coordinated election picks the holder, for example OldestEmulationVersion. Beta, off " +
-      "by default: requires the feature gate CoordinatedLeaderElection.",
+    "Strategy of coordinated leader election for picking the leader, for example " +
+      "OldestEmulationVersion. Beta, off by default: requires the feature gate " +
+      "CoordinatedLeaderElection.",
     { gate: "CoordinatedLeaderElection" },
   ),
   preferredHolder: pointer(
     7,
     string,
-    "Candidate that the current holder should yield to. Requires strategy. Beta, off by " +
-      "default: requires the feature gate CoordinatedLeaderElection.",
+    "Candidate in favor of which the current holder should release the Lease. Requires " +
+      "strategy. Beta, off by default: requires the feature gate CoordinatedLeaderElection.",
     {
       gate: "CoordinatedLeaderElection",
     },
@@ -55,11 +56,10 @@ const leaseSpec = v1("LeaseSpec", "Holder of a Lease, and how long it may count 
 
 const leaseV1 = v1(
   "Lease",
-  "Lease is a lock that one process holds at a time, used for leader election and node " +
-    "heartbeats.",
+  "Lease is a lock that one holder has at a time, as for leader election and node heartbeats.",
   {
     metadata: value(1, objectMeta, "Standard object metadata."),
-    spec: value(2, leaseSpec, "Current holder and renewal times."),
+    spec: value(2, leaseSpec, "Holder of the Lease, and its duration and times."),
   },
 );
 

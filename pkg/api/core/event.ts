@@ -94,7 +94,7 @@ const eventV1 = v1(
       "Action that was taken, or failed, regarding the object. Machine-readable, at most 128 " +
         "characters.",
     ),
-    related: pointer(13, objectReference, "Second object involved in the event."),
+    related: pointer(13, objectReference, "Secondary object, for more complex actions."),
     reportingComponent: required(
       14,
       string,
@@ -132,11 +132,7 @@ const newEventV1 = eventsV1(
         "a cluster-scoped one.",
       { openApi: { required: false } },
     ),
-    eventTime: required(
-      2,
-      microTime,
-      "Time of the first occurrence, with microseconds. Required for new events.",
-    ),
+    eventTime: required(2, microTime, "Time of the first occurrence, with microseconds. Required."),
     series: pointer(
       3,
       newEventSeries,
@@ -146,28 +142,28 @@ const newEventV1 = eventsV1(
       4,
       string,
       "Name of the controller that emitted the event, for example `example.com/my-controller`. " +
-        "Required for new events.",
+        "Required.",
     ),
     reportingInstance: value(
       5,
       string,
-      "Instance of the controller, for example `my-controller-xyzf`. Required for new events, " +
-        "at most 128 characters.",
+      "Instance of the controller, for example `my-controller-xyzf`. Required, with at most " +
+        "128 characters.",
     ),
     action: value(
       6,
       string,
-      "Action that was taken or failed, for machines. Required for new events, at most 128 " +
-        "characters.",
+      "Action that was taken, or failed, regarding the object. Machine-readable. Required, " +
+        "with at most 128 characters.",
     ),
     reason: value(
       7,
       string,
-      "Short CamelCase reason for the action, for machines. Required for new events, at most " +
-        "128 characters.",
+      "Reason why the action was taken. Short and machine-readable. Required, with at most 128 " +
+        "characters.",
     ),
     regarding: value(8, objectReference, "Object that the event is about."),
-    related: pointer(9, objectReference, "Second object involved in the event."),
+    related: pointer(9, objectReference, "Secondary object, for more complex actions."),
     note: value(10, string, "Human-readable description of the event, at most 1024 bytes."),
     type: value(
       11,
@@ -177,19 +173,19 @@ const newEventV1 = eventsV1(
     deprecatedSource: value(
       12,
       eventSource,
-      "Value of `source` in core/v1. Must be absent in new events.",
+      "Deprecated: `source` of core/v1. Must be unset on creation.",
     ),
     deprecatedFirstTimestamp: value(
       13,
       time,
-      "Value of `firstTimestamp` in core/v1. Must be absent in new events.",
+      "Deprecated: `firstTimestamp` of core/v1. Must be unset on creation.",
     ),
     deprecatedLastTimestamp: value(
       14,
       time,
-      "Value of `lastTimestamp` in core/v1. Must be absent in new events.",
+      "Deprecated: `lastTimestamp` of core/v1. Must be unset on creation.",
     ),
-    deprecatedCount: value(15, int32, "Value of `count` in core/v1. Must be absent in new events."),
+    deprecatedCount: value(15, int32, "Deprecated: `count` of core/v1. Must be unset on creation."),
   },
 );
 

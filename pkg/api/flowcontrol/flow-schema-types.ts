@@ -20,51 +20,45 @@ const priorityLevelConfigurationReference = v1(
   "PriorityLevelConfigurationReference",
   "Reference to a PriorityLevelConfiguration.",
   {
-    name: required(
-      1,
-      string,
-      "Name of the PriorityLevelConfiguration. Required; it need not exist yet.",
-    ),
+    name: required(1, string, "Name of the PriorityLevelConfiguration. Required."),
   },
 );
 
 const flowDistinguisherMethod = v1(
   "FlowDistinguisherMethod",
-  "Splits the requests of a FlowSchema into flows that share their level fairly.",
+  "Method to divide the requests of a FlowSchema into flows, among which the priority level is " +
+    "fair.",
   {
     type: required(
       1,
       named("v1.FlowDistinguisherMethodType", "ByUser", "ByNamespace"),
-      "Attribute that identifies a flow: one of ByUser, ByNamespace (of the requested object).",
+      "Type of the method: one of ByUser (one flow per user), ByNamespace (one flow per " +
+        "namespace of the requested object).",
       { openApi: { enum: false } },
     ),
   },
 );
 
-const userSubject = v1("UserSubject", "Matches requests of one user, or of all.", {
-  name: required(1, string, "Name of the user, or `*` for all users. Required."),
+const userSubject = v1("UserSubject", "User that makes requests.", {
+  name: required(1, string, "Name of the user. `*` matches all users. Required."),
 });
 
-const groupSubject = v1("GroupSubject", "Matches requests of the members of a group.", {
-  name: required(
-    1,
-    string,
-    "Name of the group, or `*` for every user that is in any group. Required.",
-  ),
+const groupSubject = v1("GroupSubject", "Group of users that make requests.", {
+  name: required(1, string, "Name of the group. `*` matches all groups. Required."),
 });
 
-const serviceAccountSubject = v1("ServiceAccountSubject", "Matches requests of service accounts.", {
-  namespace: required(1, string, "Namespace of the service account. Required."),
+const serviceAccountSubject = v1("ServiceAccountSubject", "Service account that makes requests.", {
+  namespace: required(1, string, "Namespace of the ServiceAccount. Required."),
   name: required(
     2,
     string,
-    "Name of the service account, or `*` for all of the namespace. Required.",
+    "Name of the ServiceAccount. `*` matches all in the namespace. Required.",
   ),
 });
 
 const subject = v1(
   "Subject",
-  "Originator of requests. The field that corresponds to kind must be set.",
+  "Subject that makes requests. The field that corresponds to kind must be set.",
   {
     kind: required(
       1,
@@ -77,7 +71,7 @@ const subject = v1(
     serviceAccount: pointer(
       4,
       serviceAccountSubject,
-      "Service account to match, for kind ServiceAccount.",
+      "ServiceAccount to match, for kind ServiceAccount.",
     ),
   },
   {
@@ -92,23 +86,29 @@ const subject = v1(
 
 const resourcePolicyRule = v1(
   "ResourcePolicyRule",
-  "Matches requests for resources. All fields must match, and a namespace or " +
-    "clusterScope must be given.",
+  "Rule for resource requests, all fields of which must match. namespaces must not be empty " +
+    "unless clusterScope is set.",
   {
-    verbs: required(1, list(string), "Verbs to match. `*` matches all and must stand alone.", {
-      listType: "set",
-    }),
+    verbs: required(
+      1,
+      list(string),
+      "Verbs to match, in lowercase. `*` matches all and must be the only one. Required.",
+      {
+        listType: "set",
+      },
+    ),
     apiGroups: required(
       2,
       list(string),
-      'API groups to match; "" is the core group. `*` matches all and must stand alone.',
+      'API groups to match. "" is the core group. `*` matches all and must be the only one. ' +
+        "Required.",
       { listType: "set" },
     ),
     resources: required(
       3,
       list(string),
-      "Resources to match in lowercase plural, for example `pods` or `pods/status`. `*` " +
-        "matches all and must stand alone.",
+      "Resources to match, in lowercase plural, for example `pods` or `pods/status`. `*` " +
+        "matches all and must be the only one. Required.",
       {
         listType: "set",
       },
@@ -116,14 +116,14 @@ const resourcePolicyRule = v1(
     clusterScope: value(
       4,
       bool,
-      "Whether requests without a namespace match, for cluster-scoped resources and lists " +
-        "across namespaces. Defaults to false.",
+      "Whether requests without a namespace match: those for cluster-scoped resources, or " +
+        "across all namespaces. Defaults to false.",
     ),
     namespaces: required(
       5,
       list(string),
-      "Namespaces to match. `*` matches every namespace and must stand alone. Empty matches " +
-        "only requests without a namespace.",
+      "Namespaces to match. `*` matches all and must be the only one. If empty, only requests " +
+        "without a namespace match, which requires clusterScope.",
       {
         required: false,
         listType: "set",
@@ -134,19 +134,19 @@ const resourcePolicyRule = v1(
 
 const nonResourcePolicyRule = v1(
   "NonResourcePolicyRule",
-  "Matches requests for paths outside the resource API. Both fields must match.",
+  "Rule for non-resource requests, both fields of which must match.",
   {
     verbs: required(
       1,
       list(string),
-      "Verbs to match, in lower case. `*` matches all and must stand alone.",
+      "HTTP methods to match, in lowercase. `*` matches all and must be the only one. Required.",
       { listType: "set" },
     ),
     nonResourceURLs: required(
       6,
       list(string),
-      "Paths to match, for example `/healthz` or `/healthz/*`. `*` matches all and must stand " +
-        "alone.",
+      "URL paths to match, for example `/healthz` or `/healthz/*`. `*` matches all and must be " +
+        "the only one. Required.",
       {
         listType: "set",
       },
@@ -156,18 +156,19 @@ const nonResourcePolicyRule = v1(
 
 const policyRulesWithSubjects = v1(
   "PolicyRulesWithSubjects",
-  "Requests that a FlowSchema covers: any of the subjects, together with any of the rules.",
+  "Rule that matches a request if at least one of its subjects and at least one of its " +
+    "resource or non-resource rules match.",
   {
     subjects: required(
       1,
       list(subject),
-      "Users, groups or service accounts that send the requests. At least one is required.",
+      "Users, groups and service accounts that make the requests. At least one is required.",
       { listType: "atomic" },
     ),
     resourceRules: value(
       2,
       list(resourcePolicyRule),
-      "Rules for resource requests. Either these or nonResourceRules are required.",
+      "Rules for resource requests. At least one resource or non-resource rule is required.",
       {
         listType: "atomic",
       },
@@ -175,7 +176,7 @@ const policyRulesWithSubjects = v1(
     nonResourceRules: value(
       3,
       list(nonResourcePolicyRule),
-      "Rules for requests outside the resource API. Either these or resourceRules are required.",
+      "Rules for non-resource requests. At least one resource or non-resource rule is required.",
       {
         listType: "atomic",
       },
@@ -183,29 +184,30 @@ const policyRulesWithSubjects = v1(
   },
 );
 
-export const flowSchemaSpec = v1("FlowSchemaSpec", "Desired classification of a FlowSchema.", {
+export const flowSchemaSpec = v1("FlowSchemaSpec", "Specification of a FlowSchema.", {
   priorityLevelConfiguration: required(
     1,
     priorityLevelConfigurationReference,
-    "Priority level that handles the matching requests. If it does not exist, the " +
-      "FlowSchema is ignored and its status says so.",
+    "PriorityLevelConfiguration for the matching requests. If it does not exist, the " +
+      "FlowSchema is ignored, and its status has condition Dangling.",
   ),
   matchingPrecedence: required(
     2,
     int32,
-    "Order among the FlowSchemas that match a request: the lowest number wins, ties go to " +
-      "the name that sorts first. 1 to 10000. Defaults to 1000.",
+    "Precedence among the FlowSchemas that match a request: the lowest number is chosen, and " +
+      "of equal ones the name that sorts first. 1 to 10000. Defaults to 1000.",
     { required: false, default: 1000 },
   ),
   distinguisherMethod: pointer(
     3,
     flowDistinguisherMethod,
-    "How the matching requests are split into flows. When absent, they all form a single flow.",
+    "How matching requests are divided into flows. If absent, they are a single flow.",
   ),
   rules: value(
     4,
     list(policyRulesWithSubjects),
-    "Requests to match: any of the rules is enough. When empty, nothing matches.",
+    "Rules for the requests to match, at least one of which must match. If empty, no requests " +
+      "match.",
     {
       listType: "atomic",
     },
@@ -218,10 +220,11 @@ const flowSchemaStatus = v1("FlowSchemaStatus", "Observed state of a FlowSchema.
 
 export const flowSchemaV1 = v1(
   "FlowSchema",
-  "FlowSchema assigns incoming requests to a priority level for API priority and fairness.",
+  "FlowSchema assigns the requests that it matches to a priority level, for API Priority and " +
+    "Fairness.",
   {
     metadata: value(1, objectMeta, "Standard object metadata."),
-    spec: value(2, flowSchemaSpec, "Requests to match and their priority level."),
+    spec: value(2, flowSchemaSpec, "Rules for the requests to match, and their priority level."),
     status: value(3, flowSchemaStatus, "Conditions reported by the API servers. Read-only."),
   },
 );

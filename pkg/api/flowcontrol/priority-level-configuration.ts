@@ -22,20 +22,21 @@ const v1 = structs("api/flowcontrol/v1");
 
 const queuingConfiguration = v1(
   "QueuingConfiguration",
-  "Queues of a priority level. Shuffle sharding spreads the flows over them.",
+  "Configuration of the queues of a priority level, over which flows are distributed by " +
+    "shuffle sharding.",
   {
     queues: required(
       1,
       int32,
-      "Number of queues. More queues reduce collisions between flows; 1 disables shuffle " +
-        "sharding. Defaults to 64.",
+      "Number of queues. More queues reduce the probability that flows collide; 1 disables " +
+        "shuffle sharding. Defaults to 64.",
       { required: false, default: 64 },
     ),
     handSize: required(
       2,
       int32,
-      "Number of queues dealt to each flow; a request joins the shortest of them. Must not " +
-        "exceed queues. Defaults to 8.",
+      "Number of queues that a flow is assigned to. A request joins the shortest of them. Must " +
+        "not exceed queues. Defaults to 8.",
       {
         required: false,
         default: 8,
@@ -44,7 +45,8 @@ const queuingConfiguration = v1(
     queueLengthLimit: required(
       3,
       int32,
-      "Requests that may wait in one queue; further ones are rejected with 429. Defaults to 50.",
+      "Maximum number of requests that wait in a queue. Further requests are rejected with " +
+        "status 429. Defaults to 50.",
       {
         required: false,
         default: 50,
@@ -55,18 +57,19 @@ const queuingConfiguration = v1(
 
 const limitResponse = v1(
   "LimitResponse",
-  "Handling of requests that cannot be executed right now.",
+  "Handling of requests beyond the concurrency limit.",
   {
     type: required(
       1,
       named("v1.LimitResponseType", "Queue", "Reject"),
-      "One of Queue (wait for a seat, up to the limits in queuing), Reject (respond 429 at once).",
+      "Type of the response. One of Queue (requests wait in queues, if there is room), Reject " +
+        "(requests are rejected with status 429).",
       { openApi: { enum: false } },
     ),
     queuing: pointer(
       2,
       queuingConfiguration,
-      "Sizes of the queues. Required for type Queue; must be absent for Reject.",
+      "Configuration of the queues. Required for type Queue, and not allowed for Reject.",
     ),
   },
   { unions: [{ discriminator: "type", members: { queuing: "Queuing" } }] },
@@ -74,21 +77,26 @@ const limitResponse = v1(
 
 const limitedPriorityLevelConfiguration = v1(
   "LimitedPriorityLevelConfiguration",
-  "Concurrency limits of a priority level. Its nominal limit is the server's total times " +
-    "nominalConcurrencyShares divided by the sum over all levels.",
+  "Limits of a priority level. Its nominal concurrency limit, in seats, is the share of " +
+    "nominalConcurrencyShares in the sum of all levels times the server's total.",
   {
     nominalConcurrencyShares: nullablePointer(
       1,
       int32,
-      "Share of the server's seats relative to the other levels. 0 lets the level run only " +
-        "on borrowed seats. Defaults to 30.",
+      "Shares of the server's total concurrency, relative to those of other levels. With 0, " +
+        "the level only has borrowed seats. Defaults to 30.",
       { required: false, default: 30 },
     ),
-    limitResponse: value(2, limitResponse, "What happens to requests when the limit is reached."),
+    limitResponse: value(
+      2,
+      limitResponse,
+      "Handling of requests that cannot be executed immediately.",
+    ),
     lendablePercent: pointer(
       3,
       int32,
-      "Percentage of the nominal seats that other levels may borrow, 0 to 100. Defaults to 0.",
+      "Percentage of the nominal concurrency limit that other levels can borrow, 0 to 100. " +
+        "Defaults to 0.",
       {
         default: 0,
       },
@@ -96,20 +104,21 @@ const limitedPriorityLevelConfiguration = v1(
     borrowingLimitPercent: pointer(
       4,
       int32,
-      "Percentage of the nominal seats that the level may borrow from others; may exceed " +
-        "100. No limit when absent.",
+      "Percentage of the nominal concurrency limit that the level can borrow from others, " +
+        "which can exceed 100. Unlimited if absent.",
     ),
   },
 );
 
 const exemptPriorityLevelConfiguration = v1(
   "ExemptPriorityLevelConfiguration",
-  "Seats set aside for an exempt level. Its own requests are never limited.",
+  "Seats of an exempt priority level. Its own requests are never limited.",
   {
     nominalConcurrencyShares: pointer(
       1,
       int32,
-      "Share of the server's seats relative to the other levels. Defaults to 0.",
+      "Shares of the server's total concurrency, relative to those of other levels, which they " +
+        "can borrow. Defaults to 0.",
       {
         default: 0,
       },
@@ -117,7 +126,8 @@ const exemptPriorityLevelConfiguration = v1(
     lendablePercent: pointer(
       2,
       int32,
-      "Percentage of the nominal seats that other levels may borrow, 0 to 100. Defaults to 0.",
+      "Percentage of the nominal concurrency limit that other levels can borrow, 0 to 100. " +
+        "Defaults to 0.",
       {
         default: 0,
       },
@@ -127,24 +137,24 @@ const exemptPriorityLevelConfiguration = v1(
 
 const priorityLevelConfigurationSpec = v1(
   "PriorityLevelConfigurationSpec",
-  "Desired concurrency of a priority level.",
+  "Specification of a priority level.",
   {
     type: required(
       1,
       named("v1.PriorityLevelEnablement", "Exempt", "Limited"),
-      "One of Exempt (requests are dispatched without limits or queues), Limited (subject to " +
-        "`limited`). Exempt is reserved for the built-in level of that name.",
+      "Type of the priority level. One of Exempt (requests are dispatched immediately, without " +
+        "limits), Limited (subject to `limited`). Only the built-in level `exempt` is Exempt.",
       { openApi: { enum: false } },
     ),
     limited: pointer(
       2,
       limitedPriorityLevelConfiguration,
-      "Limits of the level. Required for type Limited; must be absent for Exempt.",
+      "Limits of the priority level. Required for type Limited, and not allowed for Exempt.",
     ),
     exempt: pointer(
       3,
       exemptPriorityLevelConfiguration,
-      "Settings of an exempt level. Must be absent for type Limited.",
+      "Seats that other levels can borrow. Only for type Exempt.",
     ),
   },
   { unions: [{ discriminator: "type", members: { exempt: "Exempt", limited: "Limited" } }] },
@@ -152,17 +162,17 @@ const priorityLevelConfigurationSpec = v1(
 
 const priorityLevelConfigurationStatus = v1(
   "PriorityLevelConfigurationStatus",
-  "Observed state of a priority level.",
+  "Observed state of a PriorityLevelConfiguration.",
   { conditions: conditionsOf(v1, "PriorityLevelConfigurationCondition") },
 );
 
 const priorityLevelConfigurationV1 = v1(
   "PriorityLevelConfiguration",
-  "PriorityLevelConfiguration limits how many requests of a priority level are executed " +
-    "at the same time.",
+  "PriorityLevelConfiguration defines a priority level of API Priority and Fairness: the " +
+    "limits for the requests assigned to it.",
   {
     metadata: value(1, objectMeta, "Standard object metadata."),
-    spec: value(2, priorityLevelConfigurationSpec, "Type and limits of the level."),
+    spec: value(2, priorityLevelConfigurationSpec, "Type and limits of the priority level."),
     status: value(
       3,
       priorityLevelConfigurationStatus,

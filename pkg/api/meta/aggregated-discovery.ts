@@ -7,24 +7,24 @@ const v2 = structs("api/apidiscovery/v2");
 
 const apiSubresourceDiscovery = v2(
   "APISubresourceDiscovery",
-  "Subresource of a resource in discovery.",
+  "Subresource of a resource, for example `status`.",
   {
-    subresource: required(1, string, "Name of the subresource, as in the path."),
+    subresource: required(1, string, "Name of the subresource, as in the URL path."),
     responseKind: pointer(
       2,
       groupVersionKind,
-      "Kind of the response. Absent if it is not a Kubernetes object.",
+      "Group, version and kind of the response. Absent if it is not a Kubernetes object.",
     ),
     acceptedTypes: value(
       3,
       list(groupVersionKind),
-      "Kinds accepted as request body, if they differ from responseKind.",
+      "Kinds that the subresource accepts in request bodies.",
       {
         listType: "map",
         listMapKeys: ["group", "version", "kind"],
       },
     ),
-    verbs: required(4, list(string), "Supported verbs: get, create, update, patch and others.", {
+    verbs: required(4, list(string), "Supported verbs, such as get, create, update and patch.", {
       listType: "set",
     }),
   },
@@ -32,26 +32,32 @@ const apiSubresourceDiscovery = v2(
 
 const apiResourceDiscovery = v2(
   "APIResourceDiscovery",
-  "Resource in discovery, with its subresources.",
+  "Resource of an API version, and its subresources.",
   {
     resource: required(1, string, "Name of the resource in lowercase plural."),
     responseKind: pointer(
       2,
       groupVersionKind,
-      "Kind of the objects. Absent if they have no fixed kind.",
+      "Group, version and kind of the objects. Absent if they have no fixed kind.",
     ),
     scope: required(3, named("v2.ResourceScope"), "Scope of the resource: Cluster or Namespaced."),
-    singularResource: required(4, string, "Name of the resource in lowercase singular."),
-    verbs: required(5, list(string), "Supported verbs: get, list, watch, create and others.", {
-      listType: "set",
-    }),
-    shortNames: value(6, list(string), "Abbreviations of the resource for command-line tools.", {
+    singularResource: required(4, string, "Singular name of the resource, in lowercase."),
+    verbs: required(
+      5,
+      list(string),
+      "Supported verbs, such as get, list, watch, create, update, patch, delete and " +
+        "deletecollection.",
+      {
+        listType: "set",
+      },
+    ),
+    shortNames: value(6, list(string), "Short names of the resource, for command-line tools.", {
       listType: "set",
     }),
     categories: value(
       7,
       list(string),
-      "Groups of resources that the resource belongs to, for example `all`.",
+      "Categories that the resource belongs to, for example `all`.",
       {
         listType: "set",
       },
@@ -63,21 +69,24 @@ const apiResourceDiscovery = v2(
   },
 );
 
-const apiVersionDiscovery = v2("APIVersionDiscovery", "Version of an API group in discovery.", {
-  version: required(1, string, "Name of the version within its group."),
-  resources: value(2, list(apiResourceDiscovery), "Resources that the version serves.", {
-    listType: "map",
-    listMapKeys: ["resource"],
-  }),
-  freshness: value(
-    3,
-    named("v2.DiscoveryFreshness"),
-    "Whether the information is up to date: Current, or Stale if the extension API server " +
-      "cannot be reached.",
-  ),
-});
+const apiVersionDiscovery = v2(
+  "APIVersionDiscovery",
+  "Version of an API group and its resources.",
+  {
+    version: required(1, string, "Name of the version within its group."),
+    resources: value(2, list(apiResourceDiscovery), "Resources that the version serves.", {
+      listType: "map",
+      listMapKeys: ["resource"],
+    }),
+    freshness: value(
+      3,
+      named("v2.DiscoveryFreshness"),
+      "Freshness of the information: Current, or Stale if the extension API server is not reachable.",
+    ),
+  },
+);
 
-const apiGroupDiscovery = v2("APIGroupDiscovery", "API group in discovery, with its versions.", {
+const apiGroupDiscovery = v2("APIGroupDiscovery", "API group and its versions.", {
   metadata: value(
     1,
     objectMeta,
@@ -91,10 +100,10 @@ const apiGroupDiscovery = v2("APIGroupDiscovery", "API group in discovery, with 
 
 export const apiGroupDiscoveryList = v2(
   "APIGroupDiscoveryList",
-  "APIGroupDiscoveryList is the aggregated discovery document: all groups, versions and " +
+  "APIGroupDiscoveryList is the aggregated discovery document, with all groups, versions and " +
     "resources of the server.",
   {
-    metadata: value(1, listMeta, "Standard list metadata, usually empty."),
+    metadata: value(1, listMeta, "Standard list metadata."),
     items: required(2, list(apiGroupDiscovery), "API groups in order of preference."),
   },
 );

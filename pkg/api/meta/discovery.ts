@@ -3,42 +3,47 @@ import { required, bool, list, value, scalar, ScalarFault, string, structs } fro
 
 const v1 = structs("apimachinery/pkg/apis/meta/v1");
 
-const groupVersionForDiscovery = v1("GroupVersionForDiscovery", "Version of an API group.", {
-  groupVersion: required(1, string, "Group and version in the form `group/version`."),
-  version: required(2, string, "Version without the group."),
+const groupVersionForDiscovery = v1("GroupVersionForDiscovery", "Group version in discovery.", {
+  groupVersion: required(1, string, "API group and version, as `<group>/<version>`."),
+  version: required(2, string, "API version without the group."),
 });
 
 const serverAddressByClientCIDR = v1(
   "ServerAddressByClientCIDR",
-  "Address of the server for clients of one network.",
+  "Server address for clients from an IP range.",
   {
     clientCIDR: required(1, string, "IP range of the clients, in CIDR notation."),
-    serverAddress: required(
+    serverAddress: required(2, string, "Host name or IP address, optionally with a port."),
+  },
+);
+
+export const apiGroup = v1(
+  "APIGroup",
+  "APIGroup contains the name, the versions and the preferred version of an API group.",
+  {
+    name: required(1, string, "Name of the API group."),
+    versions: required(
       2,
-      string,
-      "Address for these clients: host name or IP address, optionally with port.",
+      list(groupVersionForDiscovery),
+      "Versions of the group that the server serves.",
+      {
+        listType: "atomic",
+      },
+    ),
+    preferredVersion: value(3, groupVersionForDiscovery, "Version that the server prefers."),
+    serverAddressByClientCIDRs: value(
+      4,
+      list(serverAddressByClientCIDR),
+      "Server addresses by IP range of the client. If empty, clients use the address of this " +
+        "request.",
+      { listType: "atomic" },
     ),
   },
 );
 
-export const apiGroup = v1("APIGroup", "APIGroup lists the versions of an API group.", {
-  name: required(1, string, "Name of the API group."),
-  versions: required(2, list(groupVersionForDiscovery), "Versions that the server supports.", {
-    listType: "atomic",
-  }),
-  preferredVersion: value(3, groupVersionForDiscovery, "Version that clients should prefer."),
-  serverAddressByClientCIDRs: value(
-    4,
-    list(serverAddressByClientCIDR),
-    "Addresses of the server by network of the client. When empty, the address used for " +
-      "this request.",
-    { listType: "atomic" },
-  ),
-});
-
 export const apiGroupList = v1(
   "APIGroupList",
-  "APIGroupList is the document at `/apis`: all API groups except core.",
+  "APIGroupList is the discovery document at `/apis`, with all API groups except the core group.",
   {
     groups: required(1, list(apiGroup), "API groups in order of preference.", {
       listType: "atomic",
@@ -48,15 +53,15 @@ export const apiGroupList = v1(
 
 export const apiVersions = v1(
   "APIVersions",
-  "APIVersions is the document at `/api`: the versions of the core group.",
+  "APIVersions is the discovery document at `/api`, with the versions of the core group.",
   {
-    versions: required(1, list(string), "Versions of the core group that the server supports.", {
+    versions: required(1, list(string), "Versions of the core group that the server serves.", {
       listType: "atomic",
     }),
     serverAddressByClientCIDRs: required(
       2,
       list(serverAddressByClientCIDR),
-      "Addresses of the server by network of the client.",
+      "Server addresses by IP range of the client.",
       { listType: "atomic" },
     ),
   },
@@ -70,7 +75,7 @@ const verbList = v1("Verbs", "Message that holds a list of verbs on the wire.", 
 export const verbs = scalar<readonly string[] | null>({
   name: "Verbs",
   package: "apimachinery/pkg/apis/meta/v1",
-  doc: "Verbs of the API: get, list, watch, create, update, patch, delete, deletecollection.",
+  doc: "List of verbs that a resource supports.",
   fromJson: (value) => {
     if (value === null || value === undefined) return null;
     if (Array.isArray(value) && value.every((verb) => typeof verb === "string")) return value;
@@ -88,31 +93,34 @@ export const verbs = scalar<readonly string[] | null>({
   zero: null,
 });
 
-const apiResource = v1("APIResource", "Resource in discovery.", {
-  name: required(1, string, "Name in lowercase plural; `resource/subresource` for a subresource."),
-  singularName: required(6, string, "Name in lowercase singular."),
-  namespaced: required(2, bool, "Whether the objects belong to namespaces."),
+const apiResource = v1("APIResource", "Resource or subresource of a group version.", {
+  name: required(
+    1,
+    string,
+    "Plural name of the resource, in lowercase, or `<resource>/<subresource>`.",
+  ),
+  singularName: required(6, string, "Singular name of the resource, in lowercase."),
+  namespaced: required(2, bool, "Whether the resource is namespaced."),
   group: value(
     8,
     string,
-    "API group of the kind, if it differs from that of the document. Scale and Eviction " +
-      "are examples.",
+    "API group of the kind, if it differs from that of the list, as for Scale.",
   ),
-  version: value(9, string, "API version of the kind, if it differs from that of the document."),
-  kind: required(3, string, "Kind of the objects in CamelCase."),
+  version: value(9, string, "API version of the kind, if it differs from that of the list."),
+  kind: required(3, string, "Kind of the object, in CamelCase."),
   verbs: required(
     4,
     verbs,
-    "Supported verbs: get, list, watch, create, update, patch, delete, deletecollection " +
-      "and proxy.",
+    "Supported verbs, such as get, list, watch, create, update, patch, delete and " +
+      "deletecollection.",
   ),
-  shortNames: value(5, list(string), "Abbreviations of the resource for command-line tools.", {
+  shortNames: value(5, list(string), "Short names of the resource, for command-line tools.", {
     listType: "atomic",
   }),
   categories: value(
     7,
     list(string),
-    "Groups of resources that the resource belongs to, for example `all`.",
+    "Categories that the resource belongs to, for example `all`.",
     {
       listType: "atomic",
     },
@@ -120,17 +128,17 @@ const apiResource = v1("APIResource", "Resource in discovery.", {
   storageVersionHash: value(
     10,
     string,
-    "Hash of the storage version. It changes when objects are stored in another version, " +
-      "and is opaque to clients.",
+    "Hash of the storage version, opaque to clients: it changes when objects are stored in " +
+      "another version.",
   ),
 });
 
 export const apiResourceList = v1(
   "APIResourceList",
-  "APIResourceList lists the resources of one group version.",
+  "APIResourceList is the discovery document of a group version, with its resources.",
   {
-    groupVersion: required(1, string, "Group and version that the resources belong to."),
-    resources: required(2, list(apiResource), "Resources and subresources of the group version.", {
+    groupVersion: required(1, string, "Group and version of the resources."),
+    resources: required(2, list(apiResource), "Resources and subresources in the group version.", {
       listType: "atomic",
     }),
   },

@@ -7,7 +7,8 @@ const dryRun = (number: number) =>
   value(
     number,
     list(string),
-    "`All` processes the request without storing anything. No other value is allowed.",
+    "Dry run: with `All`, the only valid value, the request is processed in full but nothing " +
+      "is persisted.",
     { listType: "atomic" },
   );
 
@@ -15,24 +16,24 @@ const fieldManager = (number: number) =>
   value(
     number,
     string,
-    "Name under which the changes are recorded in managedFields, at most 128 printable " +
-      "characters. Defaults to the user agent.",
+    "Name of the manager for managedFields, at most 128 printable characters. Defaults to the " +
+      "user agent.",
   );
 
 const fieldValidation = (number: number) =>
   value(
     number,
     string,
-    "Handling of unknown and duplicate fields: Ignore, Warn (send warnings) or Strict " +
-      "(respond 400). Defaults to Warn.",
+    "Handling of unknown and duplicate fields: Ignore (drop them silently), Warn (return a " +
+      "warning for each) or Strict (fail with status 400). Defaults to Warn.",
   );
 
 export const preconditions = v1(
   "Preconditions",
-  "Conditions that an object must meet for an operation; otherwise the server responds 409.",
+  "Preconditions that an object must fulfill for an operation.",
   {
-    uid: pointer(1, string, "UID that the object must have."),
-    resourceVersion: pointer(2, string, "Resource version that the object must have."),
+    uid: pointer(1, string, "UID that the object is required to have."),
+    resourceVersion: pointer(2, string, "Resource version that the object is required to have."),
   },
 );
 
@@ -40,35 +41,36 @@ export const deleteOptions = v1("DeleteOptions", "Options of a delete request.",
   gracePeriodSeconds: pointer(
     1,
     int64,
-    "Seconds until the object is deleted; 0 deletes immediately. Must not be negative. " +
-      "Defaults to a value of the object or its kind.",
+    "Seconds before the object is deleted; 0 deletes it immediately. Must not be negative. " +
+      "Defaults to the grace period of the object or its kind.",
   ),
   preconditions: pointer(
     2,
     preconditions,
-    "Conditions that the object must meet to be deleted. Otherwise the server responds 409.",
+    "Preconditions that the object must fulfill to be deleted. Otherwise, the server responds " +
+      "with status 409.",
   ),
   orphanDependents: pointer(
     3,
     bool,
-    "Deprecated: use propagationPolicy. Whether dependents are kept; true adds the finalizer " +
-      "`orphan`. Mutually exclusive with propagationPolicy.",
+    "Deprecated: use propagationPolicy. Whether dependents are orphaned; true adds the " +
+      "finalizer `orphan`. Mutually exclusive with propagationPolicy.",
   ),
   propagationPolicy: pointer(
     4,
     named("v1.DeletionPropagation", "Orphan", "Background", "Foreground"),
-    "How dependents are handled. One of Orphan (keep them), Background (delete them " +
-      "afterwards), Foreground (delete them before the object). Defaults to finalizers of " +
-      "the object, or to a value of the kind.",
+    "Handling of dependents by the garbage collector. One of Orphan (keep them), Background " +
+      "(delete them after the object), Foreground (delete them before the object). Defaults to " +
+      "what the object's finalizers say, or to that of the resource.",
     { openApi: { enum: false } },
   ),
   dryRun: dryRun(5),
   ignoreStoreReadErrorWithClusterBreakingPotential: pointer(
     6,
     bool,
-    "Whether to delete an object that cannot be read from storage, without preconditions, " +
-      "finalizers and admission. Unsafe. Defaults to false. Alpha: requires the feature gate " +
-      "AllowUnsafeMalformedObjectDeletion.",
+    "Whether to delete an object that cannot be read from storage, ignoring finalizers, " +
+      "preconditions and admission. Unsafe: it can break the cluster. Defaults to false. " +
+      "Alpha: requires the feature gate AllowUnsafeMalformedObjectDeletion.",
   ),
 });
 
@@ -77,8 +79,8 @@ export const embeddedDeleteOptions = v1(
   "DeleteOptions",
   deleteOptions.doc,
   {
-    kind: value(0, string, "Kind of the options: DeleteOptions. May be omitted."),
-    apiVersion: value(0, string, "API version of the options: v1. May be omitted."),
+    kind: value(0, string, "Kind of the options: DeleteOptions. Optional."),
+    apiVersion: value(0, string, "API version of the options, for example v1. Optional."),
     ...deleteOptions.fields,
   },
   { kind: { group: "", version: "v1", kind: "DeleteOptions" } },
@@ -101,14 +103,14 @@ export const patchOptions = v1("PatchOptions", "Options of a patch request.", {
   force: pointer(
     2,
     bool,
-    "Whether to take over fields that other managers own. Only for apply patches; " +
-      "conflicts are errors otherwise. Defaults to false.",
+    "Whether to force the apply: acquire fields that other managers own instead of failing " +
+      "with a conflict. Only for apply patches. Defaults to false.",
   ),
   fieldManager: value(
     3,
     string,
-    "Name under which the changes are recorded in managedFields, at most 128 printable " +
-      "characters. Required for apply patches. Defaults to the user agent otherwise.",
+    "Name of the manager for managedFields, at most 128 printable characters. Required for " +
+      "apply patches. Otherwise, defaults to the user agent.",
   ),
   fieldValidation: fieldValidation(4),
 });
@@ -117,8 +119,8 @@ export const getOptions = v1("GetOptions", "Options of a request for a single ob
   resourceVersion: value(
     1,
     string,
-    "Oldest version that may be returned: 0 for any version in the cache, empty for the " +
-      "most recent one.",
+    "Minimum version of the object: 0 for any version, as from a cache, and empty for the most " +
+      "recent one.",
   ),
 });
 
@@ -138,49 +140,49 @@ export const listOptions = v1("ListOptions", "Options of a list or watch request
   watch: value(
     3,
     bool,
-    "Watch for changes to the described resources instead of listing them. Set " +
-      "resourceVersion to choose the start. Defaults to false.",
+    "Whether to watch for changes from resourceVersion on, returned as a stream of events, " +
+      "instead of listing the objects. Defaults to false.",
   ),
   allowWatchBookmarks: value(
     9,
     bool,
-    "Whether the watch may contain BOOKMARK events, which only carry a resource version. " +
-      "Ignored for lists.",
+    "Whether a watch can include events of type BOOKMARK, which only update the resource " +
+      "version. Ignored for lists.",
   ),
   resourceVersion: value(
     4,
     string,
-    "Version that the result must reflect, as resourceVersionMatch defines. For a watch, " +
-      "the version after which it starts.",
+    "Constraint on the version of the result, as resourceVersionMatch says. For a watch, the " +
+      "version from which it starts.",
   ),
   resourceVersionMatch: value(
     10,
     named("v1.ResourceVersionMatch", "NotOlderThan", "Exact"),
-    "How resourceVersion applies to a list: one of NotOlderThan, Exact. Not allowed " +
-      "without resourceVersion.",
+    "How resourceVersion is applied to lists: one of NotOlderThan, Exact. Not allowed without " +
+      "resourceVersion.",
   ),
   timeoutSeconds: pointer(
     5,
     int64,
-    "Seconds after which the server ends the request, regardless of activity. By default " +
-      "the server chooses for watches.",
+    "Timeout of the request in seconds, regardless of activity. For watches, the server " +
+      "chooses one by default.",
   ),
   limit: value(
     7,
     int64,
-    "Largest number of items in a response. If more exist, metadata.continue is set. " +
-      "Unlimited by default. Ignored for watches.",
+    "Maximum number of items to return. If there are more, metadata.continue is set. Unlimited " +
+      "by default. Ignored for watches.",
   ),
   continue: value(
     8,
     string,
-    "Token from the previous page. The other parameters must be the same, and " +
-      "resourceVersion absent. 410 means that it has expired.",
+    "Continue token of the previous chunk. Other parameters must be identical, except for " +
+      "resourceVersion, which must be unset. An expired token results in status 410.",
   ),
   sendInitialEvents: pointer(
     11,
     bool,
-    "Whether a watch starts with events for all existing objects, followed by a marked " +
+    "Whether a watch begins with ADDED events for all existing objects and then an annotated " +
       "bookmark. Requires resourceVersionMatch NotOlderThan. Beta: feature gate WatchList.",
   ),
 });

@@ -6,7 +6,7 @@ const v1 = structs("apimachinery/pkg/apis/meta/v1");
 
 export const partialObjectMetadata = v1(
   "PartialObjectMetadata",
-  "PartialObjectMetadata is any object reduced to its metadata.",
+  "PartialObjectMetadata represents any object, with its metadata only.",
   {
     metadata: value(1, objectMeta, "Standard object metadata."),
   },

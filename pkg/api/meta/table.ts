@@ -18,8 +18,12 @@ const cell = scalar<unknown>({
 });
 
 const tableColumnDefinition = v1("TableColumnDefinition", "Definition of a table column.", {
-  name: required(0, string, "Human-readable heading of the column."),
-  type: required(0, string, "OpenAPI type of the cells: string, integer, number, boolean or date."),
+  name: required(0, string, "Human-readable name of the table column."),
+  type: required(
+    0,
+    string,
+    "OpenAPI type of the cells, such as string, integer, number, boolean or date.",
+  ),
   format: required(
     0,
     string,
@@ -29,44 +33,53 @@ const tableColumnDefinition = v1("TableColumnDefinition", "Definition of a table
   priority: required(
     0,
     int32,
-    "Importance of the column: 0 is always shown, higher ones only in wide output.",
+    "Relative importance of the column. Columns with a priority other than 0 are only shown in " +
+      "wide output.",
   ),
 });
 
 const tableRowCondition = v1("TableRowCondition", "Condition of a table row.", {
-  type: required(
-    0,
-    string,
-    "Type of the condition. `Completed` marks rows that a client may hide.",
-  ),
-  status: required(0, string, "Whether the condition holds: True, False or Unknown."),
+  type: required(0, string, "Type of the condition: Completed marks rows that clients can hide."),
+  status: required(0, string, "Status of the condition: True, False or Unknown."),
   reason: value(0, string, "Machine-readable reason for the condition."),
-  message: value(0, string, "Human-readable details about the condition."),
+  message: value(0, string, "Human-readable message with details about the condition."),
 });
 
 const tableRow = v1("TableRow", "Row of a table, which describes one object.", {
   cells: required(0, list(cell), "Values in the order of columnDefinitions.", {
     listType: "atomic",
   }),
-  conditions: value(0, list(tableRowCondition), "Conditions of the row. Absent for normal rows.", {
-    listType: "atomic",
-  }),
+  conditions: value(
+    0,
+    list(tableRowCondition),
+    "Additional status of the row. Absent for most rows.",
+    {
+      listType: "atomic",
+    },
+  ),
   object: value(
     0,
     rawExtension,
-    "Object of the row in the form that includeObject requests: the whole object, its " +
-      "metadata (the default), or nothing.",
+    "Object of the row, as the parameter includeObject says: the full object, its metadata " +
+      "(the default), or none.",
   ),
 });
 
 export const table = v1(
   "Table",
-  "Table is the server-side rendering of objects as rows, for `kubectl get`.",
+  "Table represents objects in tabular form, as `kubectl get` prints them.",
   {
     metadata: value(0, listMeta, "Standard list metadata."),
-    columnDefinitions: required(0, list(tableColumnDefinition), "Columns of the table, in order.", {
+    columnDefinitions: required(
+      0,
+      list(tableColumnDefinition),
+      "Definitions of the columns, in order.",
+      {
+        listType: "atomic",
+      },
+    ),
+    rows: required(0, list(tableRow), "Rows of the table, usually one per object.", {
       listType: "atomic",
     }),
-    rows: required(0, list(tableRow), "Rows of the table, one per object.", { listType: "atomic" }),
   },
 );

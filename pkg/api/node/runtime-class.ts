@@ -24,33 +24,29 @@ import { entry, invalidEach, mustNotChange, duplicateIndexes, sortedKeys } from 
 
 const v1 = structs("api/node/v1");
 
-const overhead = v1(
-  "Overhead",
-  "Resources that the sandbox of a pod consumes besides its containers.",
-  {
-    podFixed: value(
-      1,
-      resourceList,
-      "Amount of each resource to add to every pod, by resource name: cpu, memory.",
-    ),
-  },
-);
+const overhead = v1("Overhead", "Resource overhead of running a pod.", {
+  podFixed: value(
+    1,
+    resourceList,
+    "Fixed overhead of a pod, by resource, for example cpu and memory.",
+  ),
+});
 
 const scheduling = v1(
   "Scheduling",
-  "Constraints that lead pods to the nodes that support a RuntimeClass.",
+  "Scheduling constraints for nodes that support a RuntimeClass.",
   {
     nodeSelector: value(
       1,
       map(string),
-      "Labels that a node needs for this RuntimeClass. Merged into the pod's nodeSelector; a " +
-        "conflict rejects the pod.",
+      "Labels of nodes that support the class. Merged with the nodeSelector of pods; conflicts " +
+        "cause the pod to be rejected.",
       { mapType: "atomic" },
     ),
     tolerations: value(
       2,
       list(toleration),
-      "Tolerations to append to those of the pod, without duplicates.",
+      "Tolerations added to pods of the class, except for duplicates.",
       {
         listType: "atomic",
       },
@@ -60,24 +56,25 @@ const scheduling = v1(
 
 const runtimeClassV1 = v1(
   "RuntimeClass",
-  "RuntimeClass names a container runtime configuration that pods select in runtimeClassName.",
+  "RuntimeClass defines a class of container runtime, which pods select by runtimeClassName.",
   {
     metadata: value(1, objectMeta, "Standard object metadata."),
     handler: required(
       2,
       string,
-      "Handler of the CRI configuration on the nodes, for example `runc` or `kata`. A " +
-        "lowercase DNS label. Immutable.",
+      "Runtime handler in the CRI configuration of nodes, for example `runc` or `kata`: a DNS " +
+        "label. Immutable.",
     ),
     overhead: pointer(
       3,
       overhead,
-      "Overhead that admission adds to pods of this class for scheduling and quota.",
+      "Resource overhead of running a pod with the class. Admission sets it in pods.",
     ),
     scheduling: pointer(
       4,
       scheduling,
-      "Nodes that support the class. When absent, all nodes are assumed to support it.",
+      "Scheduling constraints for nodes that support the class. If absent, all nodes are " +
+        "assumed to support it.",
     ),
   },
 );

@@ -77,7 +77,7 @@ const podDisruptionBudgetStatus = v1(
       "Times of evictions by pod name, for pods whose deletion the disruption controller has " +
         "not observed yet. Entries expire after two minutes.",
     ),
-    disruptionsAllowed: required(3, int32, "Number of pod disruptions that are currently allowed."),
+    disruptionsAllowed: required(3, int32, "Number of pods that may currently be evicted."),
     currentHealthy: required(4, int32, "Current number of healthy pods."),
     desiredHealthy: required(5, int32, "Minimum desired number of healthy pods."),
     expectedPods: required(

@@ -21,34 +21,40 @@ import { atomic, shared, type Shared } from "./shared-structs.ts";
 const classStruct = ({ declare, deviceConfiguration, deviceSelector }: Shared) => {
   const configuration = declare(
     "DeviceClassConfiguration",
-    "Configuration of the devices of a class.",
+    "Configuration of devices of a class.",
     {
-      deviceConfiguration: inline(1, deviceConfiguration, "Parameters for the driver.", {
-        protoName: "deviceConfiguration",
-      }),
+      deviceConfiguration: inline(
+        1,
+        deviceConfiguration,
+        "Configuration parameters of the driver.",
+        {
+          protoName: "deviceConfiguration",
+        },
+      ),
     },
   );
   const spec = declare(
     "DeviceClassSpec",
-    "Devices that belong to a DeviceClass, and their configuration.",
+    "Definition of a DeviceClass: which devices belong to it, and how they are configured.",
     {
       selectors: value(
         1,
         list(deviceSelector),
-        "Criteria that a device must all meet to belong to the class. At most 32.",
+        "Selectors that must all match a device for it to belong to the class. At most 32.",
         atomic,
       ),
       config: value(
         2,
         list(configuration),
-        "Parameters for the driver of every device of the class. At most 32.",
+        "Configuration parameters that apply to every device claimed through the class. At " +
+          "most 32.",
         atomic,
       ),
       extendedResourceName: pointer(
         4,
         string,
-        "Extended resource that containers can request for devices of this class. Alpha: " +
-          "requires the feature gate DRAExtendedResource.",
+        "Name of an extended resource that the devices of the class back: containers can " +
+          "request them by it. Alpha: requires the feature gate DRAExtendedResource.",
         {
           gate: "DRAExtendedResource",
         },
@@ -57,11 +63,11 @@ const classStruct = ({ declare, deviceConfiguration, deviceSelector }: Shared) =
   );
   return declare(
     "DeviceClass",
-    "DeviceClass is a class of devices that claims can request by name. Created by cluster " +
-      "administrators.",
+    "DeviceClass defines a class of devices that claims request by its name: selectors and " +
+      "configuration. Created by administrators.",
     {
       metadata: value(1, objectMeta, "Standard object metadata."),
-      spec: required(2, spec, "Selectors and configuration of the class."),
+      spec: required(2, spec, "Selectors for devices of the class, and their configuration."),
     },
   );
 };

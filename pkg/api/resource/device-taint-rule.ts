@@ -26,38 +26,51 @@ const v1alpha3 = structs("api/resource/v1alpha3");
 
 const taintSelector = v1alpha3(
   "DeviceTaintSelector",
-  "Devices to taint. A device must match every field; an empty selector matches all devices.",
+  "Selector for the devices to taint: its fields are ANDed. An empty selector matches all devices.",
   {
-    deviceClassName: pointer(1, string, "DeviceClass whose devices match."),
-    driver: pointer(2, string, "DRA driver whose devices match."),
+    deviceClassName: pointer(
+      1,
+      string,
+      "Name of a DeviceClass, whose selectors must match the device.",
+    ),
+    driver: pointer(2, string, "Name of the DRA driver of the device."),
     pool: pointer(
       3,
       string,
-      "Pool whose devices match. Requires driver in practice, since pools are named per driver.",
+      "Name of the pool of the device. Pools of different drivers can have the same name.",
     ),
-    device: pointer(4, string, "Name of the device within its pool."),
-    selectors: value(5, list(selectorStructs(v1alpha3)), "Further criteria, at most 32.", atomic),
+    device: pointer(
+      4,
+      string,
+      "Name of the device. Devices of different drivers and pools can have the same name.",
+    ),
+    selectors: value(
+      5,
+      list(selectorStructs(v1alpha3)),
+      "Selectors that must all match the device, at most 32.",
+      atomic,
+    ),
   },
 );
 
-const spec = v1alpha3("DeviceTaintRuleSpec", "Taint and the devices that it applies to.", {
+const spec = v1alpha3("DeviceTaintRuleSpec", "Specification of a DeviceTaintRule.", {
   deviceSelector: pointer(
     1,
     taintSelector,
-    "Devices that the taint applies to. {} selects all; absent selects none.",
+    "Selector for the devices to taint. {} selects all; absent selects none.",
   ),
-  taint: value(2, taintStruct(v1alpha3, "v1alpha3"), "Taint to apply. Required.", {
+  taint: value(2, taintStruct(v1alpha3, "v1alpha3"), "Taint to apply to the devices. Required.", {
     required: true,
   }),
 });
 
 const deviceTaintRuleV1alpha3 = v1alpha3(
   "DeviceTaintRule",
-  "DeviceTaintRule adds a taint to devices, as if their driver had published it. Alpha: " +
-    "requires the feature gate DRADeviceTaints.",
+  "DeviceTaintRule adds a taint to all devices that match its selector, as if the driver had " +
+    "set it. Alpha: requires the feature gate DRADeviceTaints.",
   {
     metadata: value(1, objectMeta, "Standard object metadata."),
-    spec: required(2, spec, "Devices to taint, and the taint itself."),
+    spec: required(2, spec, "Selector for the devices, and the taint to apply to them."),
   },
 );
 

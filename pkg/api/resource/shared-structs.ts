@@ -34,52 +34,52 @@ const effectOf = (version: string) =>
 type Declare = ReturnType<typeof structs>;
 
 export const selectorStructs = (declare: Declare) => {
-  const celDeviceSelector = declare("CELDeviceSelector", "Selects devices by a CEL expression.", {
+  const celDeviceSelector = declare("CELDeviceSelector", "CEL expression that selects devices.", {
     expression: required(
       1,
       string,
-      "CEL expression that must be true, at most 10 KiB. `device` has the fields driver, " +
-        "attributes and capacity.",
+      "CEL expression that evaluates to true for a suitable device, at most 10 KiB. The " +
+        "variable `device` has the fields driver, attributes and capacity.",
     ),
   });
-  return declare("DeviceSelector", "Criterion for devices. Exactly one field must be set.", {
-    cel: pointer(1, celDeviceSelector, "CEL expression that decides."),
+  return declare("DeviceSelector", "Selector for devices. Exactly one field must be set.", {
+    cel: pointer(1, celDeviceSelector, "CEL expression for selecting devices."),
   });
 };
 
 export const taintStruct = (declare: Declare, version: string) =>
-  declare("DeviceTaint", "Taint of a device, which repels claims that do not tolerate it.", {
+  declare("DeviceTaint", "Taint of a device, which affects pods whose claims do not tolerate it.", {
     key: required(1, string, "Key of the taint, a qualified name such as `example.com/gpu`."),
     value: value(2, string, "Value of the taint, a label value of at most 63 characters."),
     effect: required(
       3,
       effectOf(version),
-      "Effect on claims without a matching toleration: one of NoSchedule (not allocated), " +
-        "NoExecute (not allocated, and pods that use the device are evicted).",
+      "Effect on claims and pods without a matching toleration: one of NoSchedule (the device " +
+        "is not allocated), NoExecute (and pods that use it are evicted).",
     ),
-    timeAdded: pointer(4, time, "Time at which the taint was added. Defaults to the current time."),
+    timeAdded: pointer(
+      4,
+      time,
+      "Time at which the taint was added. Set by the API server if absent.",
+    ),
   });
 
 const configurationStruct = (declare: Declare) => {
   const opaque = declare(
     "OpaqueDeviceConfiguration",
-    "Configuration in a format that only the driver understands.",
+    "Configuration parameters in a format that the driver defines.",
     {
-      driver: required(1, string, "Name of the DRA driver that the parameters are for."),
+      driver: required(1, string, "Name of the DRA driver to which the parameters are passed."),
       parameters: required(
         2,
         rawExtension,
-        "Object with apiVersion and kind for the driver, at most 10 KiB.",
+        "Arbitrary object, with apiVersion and kind, that is passed to the driver. At most 10 KiB.",
       ),
     },
   );
-  return declare(
-    "DeviceConfiguration",
-    "Configuration of devices. Exactly one field must be set.",
-    {
-      opaque: pointer(1, opaque, "Parameters in the format of a driver."),
-    },
-  );
+  return declare("DeviceConfiguration", "Device configuration. Exactly one field must be set.", {
+    opaque: pointer(1, opaque, "Driver-specific configuration parameters."),
+  });
 };
 
 const tolerationStruct = (declare: Declare, version: Version) =>
@@ -99,73 +99,66 @@ const tolerationStruct = (declare: Declare, version: Version) =>
     effect: value(
       4,
       effectOf(version),
-      "Effect of the taint: one of NoSchedule, NoExecute. Empty matches every effect.",
+      "Taint effect to match: one of NoSchedule, NoExecute. Empty matches all effects.",
     ),
     tolerationSeconds: pointer(
       5,
       int64,
-      "Seconds for which a NoExecute taint is tolerated. Unlimited when absent; 0 and " +
-        "negative evict at once.",
+      "Seconds for which a taint with effect NoExecute is tolerated before the pod is evicted. " +
+        "Forever if absent; 0 and negative values evict it immediately.",
     ),
   });
 
 const capacityPolicyStruct = (declare: Declare) => {
-  const range = declare(
-    "CapacityRequestPolicyRange",
-    "Range of amounts that a claim may consume.",
-    {
-      min: pointer(
-        1,
-        quantity,
-        "Smallest amount that can be requested. Lower requests are rounded up to it. Required.",
-        { required: true },
-      ),
-      max: pointer(
-        2,
-        quantity,
-        "Largest amount that can be requested. Defaults to the capacity of the device.",
-      ),
-      step: pointer(
-        3,
-        quantity,
-        "Distance between valid amounts, starting at min. Requests are rounded up to the next one.",
-      ),
-    },
-  );
+  const range = declare("CapacityRequestPolicyRange", "Range of valid amounts of a capacity.", {
+    min: pointer(1, quantity, "Minimum amount. Lower requests are rounded up to it. Required.", {
+      required: true,
+    }),
+    max: pointer(2, quantity, "Maximum amount. Defaults to the capacity of the device."),
+    step: pointer(
+      3,
+      quantity,
+      "Step between valid amounts, starting at min. Requests are rounded up to the next step.",
+    ),
+  });
   return declare(
     "CapacityRequestPolicy",
-    "Amounts of a capacity that a claim may consume. At most one of validValues and " +
-      "validRange may be set.",
+    "Policy for the amounts of a capacity that requests consume. At most one of validValues " +
+      "and validRange may be set.",
     {
       default: nullablePointer(
         1,
         quantity,
-        "Amount that is consumed when a request names none. Must be valid under the policy.",
+        "Amount that requests consume if they specify none. Must be valid under the policy.",
         { required: false },
       ),
       validValues: value(
         3,
         list(quantity),
-        "Amounts that are allowed, ascending, at most 10. Requests are rounded up to the next one.",
+        "Valid amounts in ascending order, at most 10. Requests are rounded up to the next of " +
+          "them.",
         atomic,
       ),
-      validRange: pointer(4, range, "Range of amounts that are allowed."),
+      validRange: pointer(4, range, "Range of valid amounts."),
     },
   );
 };
 
 /** Structs of device attributes and capacity. */
 const contentStructs = (declare: Declare) => {
-  const counter = declare("Counter", "Amount of a resource that several devices share.", {
-    value: required(1, quantity, "Amount that is available or consumed."),
+  const counter = declare("Counter", "Amount of a countable resource that devices share.", {
+    value: required(1, quantity, "Available or consumed amount."),
   });
   return {
     counterSet: declare(
       "CounterSet",
-      "Named set of counters from which partitions of a device draw.",
+      "Named set of counters that the devices of a pool share, such as partitions of one " +
+        "physical device.",
       {
-        name: required(1, string, "Name of the set: a DNS label, unique within the slice."),
-        counters: value(2, map(counter), "Counters by name. Required.", { required: true }),
+        name: required(1, string, "Name of the counter set: a DNS label, unique within the slice."),
+        counters: value(2, map(counter), "Counters in the set, by name. Required.", {
+          required: true,
+        }),
       },
     ),
     deviceAttribute: declare(
@@ -175,16 +168,20 @@ const contentStructs = (declare: Declare) => {
         int: pointer(2, int64, "Value as an integer."),
         bool: pointer(3, bool, "Value as a boolean, true or false."),
         string: pointer(4, string, "Value as a string, at most 64 characters."),
-        version: pointer(5, string, "Value as a semantic version 2.0.0, at most 64 characters."),
+        version: pointer(
+          5,
+          string,
+          "Value as a semantic version (semver.org 2.0.0), at most 64 characters.",
+        ),
       },
     ),
-    deviceCapacity: declare("DeviceCapacity", "Capacity of a device in one dimension.", {
-      value: required(1, quantity, "Total amount of the capacity."),
+    deviceCapacity: declare("DeviceCapacity", "One capacity of a device.", {
+      value: required(1, quantity, "Amount that the device has."),
       requestPolicy: pointer(
         2,
         capacityPolicyStruct(declare),
-        "Amounts that claims may consume when the device is shared. Alpha: requires the " +
-          "feature gate DRAConsumableCapacity.",
+        "Policy for the amounts that requests consume of a device that allows multiple " +
+          "allocations. Alpha: requires the feature gate DRAConsumableCapacity.",
         {
           gate: gates.capacity,
         },
@@ -192,10 +189,10 @@ const contentStructs = (declare: Declare) => {
     }),
     deviceCounterConsumption: declare(
       "DeviceCounterConsumption",
-      "Counters that a device consumes from one set.",
+      "Counters that a device consumes from a counter set.",
       {
-        counterSet: required(1, string, "Name of the counter set in sharedCounters of the pool."),
-        counters: value(2, map(counter), "Amounts consumed by counter name. Required.", {
+        counterSet: required(1, string, "Name of the counter set, as in sharedCounters."),
+        counters: value(2, map(counter), "Consumed amounts, by counter name. Required.", {
           required: true,
         }),
       },
@@ -210,17 +207,13 @@ function sharedStructs(version: Version) {
     deviceConfiguration: configurationStruct(declare),
     deviceToleration: tolerationStruct(declare, version),
     deviceSelector: selectorStructs(declare),
-    capacityRequirements: declare(
-      "CapacityRequirements",
-      "Smallest capacity that a request needs.",
-      {
-        requests: value(
-          1,
-          map(quantity),
-          "Amounts by capacity name. Only devices with at least that much qualify.",
-        ),
-      },
-    ),
+    capacityRequirements: declare("CapacityRequirements", "Capacity requirements of a request.", {
+      requests: value(
+        1,
+        map(quantity),
+        "Requested amounts by capacity name. Devices must have at least that much available.",
+      ),
+    }),
     deviceTaint: taintStruct(declare, version),
     ...contentStructs(declare),
   };

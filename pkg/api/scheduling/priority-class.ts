@@ -21,31 +21,32 @@ const preemptionPolicy = named("v1.PreemptionPolicy", "PreemptLowerPriority", "N
 
 const priorityClassV1 = v1(
   "PriorityClass",
-  "PriorityClass maps a name that pods refer to in priorityClassName to a scheduling priority.",
+  "PriorityClass maps a name, to which pods refer in priorityClassName, to an integer priority.",
   {
     metadata: value(
       1,
       objectMeta,
-      "Standard object metadata. The prefix `system-` is reserved for names of built-in classes.",
+      "Standard object metadata. Names that begin with `system-` are reserved for built-in " +
+        "classes.",
     ),
     value: required(
       2,
       int32,
-      "Priority of the pods: higher values are scheduled first and may preempt lower ones. " +
-        "At most 1000000000 for classes other than the built-in ones. Immutable.",
+      "Priority of pods of the class: higher values are scheduled first and can preempt lower " +
+        "ones. At most 1000000000, except for built-in classes. Immutable.",
     ),
     globalDefault: value(
       3,
       bool,
-      "Whether pods without priorityClassName get this class. Only one class should set it; " +
-        "without any, the priority of such pods is 0. Defaults to false.",
+      "Whether the class is the default for pods without priorityClassName. Only one class " +
+        "should set it; without any, the default priority is 0. Defaults to false.",
     ),
-    description: value(4, string, "Human-readable guidance on when to use the class."),
+    description: value(4, string, "Human-readable guideline for when to use the class."),
     preemptionPolicy: pointer(
       5,
       preemptionPolicy,
-      "Whether pods of this class may evict pods of lower priority: one of " +
-        "PreemptLowerPriority, Never. Defaults to PreemptLowerPriority. Immutable.",
+      "Preemption policy of pods of the class: one of PreemptLowerPriority, Never. Defaults to " +
+        "PreemptLowerPriority. Immutable.",
       { default: "PreemptLowerPriority" },
     ),
   },

@@ -20,35 +20,35 @@ const v1alpha1 = structs("api/storagemigration/v1alpha1");
 
 const groupVersionResource = v1alpha1(
   "GroupVersionResource",
-  "Identifies a resource and one of its versions.",
+  "Group, version and name of a resource.",
   {
     group: value(1, string, "API group of the resource. Empty for the core group."),
-    version: value(2, string, "API version through which the objects are read and written."),
+    version: value(2, string, "API version of the resource."),
     resource: value(3, string, "Resource in lowercase plural, for example `deployments`."),
   },
 );
 
 const storageVersionMigrationSpec = v1alpha1(
   "StorageVersionMigrationSpec",
-  "Resource whose objects are rewritten in the current storage version.",
+  "Specification of a StorageVersionMigration.",
   {
-    resource: required(1, groupVersionResource, "Resource to migrate. Immutable."),
+    resource: required(1, groupVersionResource, "Resource whose objects are migrated. Immutable."),
     continueToken: value(
       2,
       string,
-      "Continue token of the list from which an interrupted migration resumes.",
+      "Continue token of the next chunk of objects, from which an interrupted migration resumes.",
     ),
   },
 );
 
 const migrationCondition = v1alpha1(
   "MigrationCondition",
-  "One observed condition of a migration.",
+  "One observed condition of a StorageVersionMigration.",
   {
     type: required(
       1,
       named("v1alpha1.MigrationConditionType", "Running", "Succeeded", "Failed"),
-      "One of Running, Succeeded, Failed.",
+      "Type of the condition: one of Running, Succeeded, Failed.",
     ),
     status: required(
       2,
@@ -63,12 +63,13 @@ const migrationCondition = v1alpha1(
 
 const storageVersionMigrationStatus = v1alpha1(
   "StorageVersionMigrationStatus",
-  "Observed state of a migration.",
+  "Observed state of a StorageVersionMigration.",
   {
     conditions: value(
       1,
       list(migrationCondition),
-      "Latest observed conditions. Succeeded or Failed with status True ends the migration.",
+      "Latest observed conditions. Succeeded or Failed with status True marks the migration as " +
+        "finished.",
       {
         listType: "map",
         listMapKeys: ["type"],
@@ -79,23 +80,23 @@ const storageVersionMigrationStatus = v1alpha1(
     resourceVersion: value(
       2,
       string,
-      "Resource version at which the migration started: newer objects are in the current " +
-        "storage version already.",
+      "Resource version from which objects are compared: those written later are already in " +
+        "the current storage version.",
     ),
   },
 );
 
 const storageVersionMigrationV1alpha1 = v1alpha1(
   "StorageVersionMigration",
-  "StorageVersionMigration rewrites all objects of a resource so that they are stored in " +
-    "the current storage version. Alpha: requires the feature gate StorageVersionMigrator.",
+  "StorageVersionMigration rewrites all stored objects of a resource in its current storage " +
+    "version. Alpha: requires the feature gate StorageVersionMigrator.",
   {
     metadata: value(1, objectMeta, "Standard object metadata."),
     spec: value(2, storageVersionMigrationSpec, "Resource to migrate."),
     status: value(
       3,
       storageVersionMigrationStatus,
-      "Progress reported by the migration controller. Read-only.",
+      "Progress of the migration, reported by the storage version migrator. Read-only.",
     ),
   },
 );

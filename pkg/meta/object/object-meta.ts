@@ -27,24 +27,27 @@ const operationType: StringType<"Apply" | "Update"> = {
 
 const ownerReference = v1(
   "OwnerReference",
-  "Reference to an object that owns this one. When all owners are deleted, the garbage " +
-    "collector deletes the dependent too. A namespaced owner must be in the same namespace.",
+  "Reference to the owner of an object. The owner must be in the same namespace or be " +
+    "cluster-scoped.",
   {
     apiVersion: required(5, string, "API group and version of the owner."),
     kind: required(1, string, "Kind of the owning object."),
     name: required(3, string, "Name of the owning object."),
-    uid: required(4, uid, "UID of the owner. It must match, since a name may be reused."),
+    uid: required(
+      4,
+      uid,
+      "UID of the owner, which distinguishes it from later objects of the same name.",
+    ),
     controller: pointer(
       6,
       bool,
-      "Whether the owner is the controller that manages this object. At most one reference " +
-        "may set it.",
+      "Whether the owner is the managing controller. At most one reference can set it.",
     ),
     blockOwnerDeletion: pointer(
       7,
       bool,
-      "Whether a foreground deletion of the owner waits until this object is gone. Setting " +
-        "it needs permission to update the owner's finalizers. Defaults to false.",
+      "Whether foreground deletion of the owner is blocked until this reference is removed. " +
+        "Setting it requires permission to update the owner's finalizers. Defaults to false.",
     ),
   },
   { atomic: true },
@@ -52,12 +55,12 @@ const ownerReference = v1(
 
 const managedFieldsEntry = v1(
   "ManagedFieldsEntry",
-  "Fields that one manager set through one operation and version.",
+  "Fields that a manager owns, by operation, version and subresource.",
   {
     manager: value(
       1,
       string,
-      "Name of the manager: the fieldManager parameter, or the user agent.",
+      "Name of the manager: the parameter fieldManager of its requests, or its user agent.",
     ),
     operation: value(
       2,
@@ -66,57 +69,59 @@ const managedFieldsEntry = v1(
         "write).",
       { openApi: { enum: false } },
     ),
-    apiVersion: value(3, string, "API version to which the paths in fieldsV1 refer."),
+    apiVersion: value(3, string, "API version that the fields in fieldsV1 belong to."),
     time: pointer(
       4,
       time,
-      "Time at which a field was last added, changed or removed by the manager.",
+      "Time at which the entry was added, or the manager last added, changed or removed a field.",
     ),
-    fieldsType: value(6, string, "Format of the set of fields: always FieldsV1."),
+    fieldsType: value(6, string, "Format of the field set: always FieldsV1."),
     fieldsV1: pointer(7, fieldsV1, "Set of fields that the manager owns."),
     subresource: value(
       8,
       string,
-      "Subresource through which the fields were set. Empty for the main resource.",
+      "Subresource through which the fields were set. Empty for the object itself.",
     ),
   },
 );
 
-export const objectMeta = v1("ObjectMeta", "Metadata that every persisted object has.", {
+export const objectMeta = v1("ObjectMeta", "Metadata that all persisted objects have.", {
   name: value(
     1,
     string,
-    "Name of the object, unique per resource within its namespace. Generated from " +
-      "generateName if empty. Immutable.",
+    "Name of the object, unique within its namespace among objects of the same resource. " +
+      "Generated from generateName if empty. Immutable.",
   ),
   generateName: value(
     2,
     string,
-    "Prefix to which the server appends five random characters to form the name, if name " +
-      "is empty. After a collision it retries, then responds 409.",
+    "Prefix from which the server generates a unique name, if name is empty, by appending five " +
+      "random characters. Repeated collisions result in status 409.",
   ),
   namespace: value(
     3,
     string,
-    "Namespace of the object. Must be empty for cluster-scoped objects. Immutable.",
+    "Namespace within which name must be unique. Empty for cluster-scoped objects. Immutable.",
   ),
   selfLink: value(4, string, "Deprecated: no longer set by the server."),
   uid: value(
     5,
     uid,
-    "Unique identifier across space and time, assigned by the server on creation. Immutable.",
+    "Identifier of the object that is unique in time and space, set by the server on creation. " +
+      "Immutable.",
   ),
   resourceVersion: value(
     6,
     string,
-    "Opaque version of the object, which changes with every write. Send it back to make an " +
-      "update fail with 409 if the object has changed meanwhile.",
+    "Opaque version of the object, which changes with every write. Updates that include it " +
+      "fail with status 409 if the object has changed since (optimistic concurrency). Set by " +
+      "the server.",
   ),
   generation: value(
     7,
     int64,
-    "Sequence number of the desired state, increased by the server with each change of the " +
-      "specification.",
+    "Sequence number of the desired state, which the server increases when the specification " +
+      "changes. Read-only.",
   ),
   // The conformance suite searches for the first words of this description.
   creationTimestamp: value(
@@ -130,30 +135,33 @@ export const objectMeta = v1("ObjectMeta", "Metadata that every persisted object
   deletionTimestamp: pointer(
     9,
     time,
-    "Time after which the object is deleted, set by the server on a graceful deletion. " +
-      "Finalizers may delay it. Read-only, and cannot be unset.",
+    "Time at which the object is to be deleted, set by the server when graceful deletion is " +
+      "requested. It is removed once the time has passed and finalizers is empty. Read-only, " +
+      "and cannot be unset.",
   ),
   deletionGracePeriodSeconds: pointer(
     10,
     int64,
-    "Seconds that the object may take to terminate. Set together with deletionTimestamp, " +
-      "and may only be shortened. Read-only.",
+    "Seconds for which the object may terminate gracefully. Set together with " +
+      "deletionTimestamp, and can only be shortened. Read-only.",
   ),
   labels: value(
     11,
     map(string),
-    "Key-value pairs to organize and select objects. Values have at most 63 characters.",
+    "Key-value pairs to organize and select objects. Keys are qualified names; values have at " +
+      "most 63 characters.",
   ),
   annotations: value(
     12,
     map(string),
-    "Key-value pairs for arbitrary data of tools, at most 256 KiB in total. Not selectable.",
+    "Key-value pairs for arbitrary metadata of tools, which selectors cannot query. At most " +
+      "256 KiB in total.",
   ),
   ownerReferences: value(
     13,
     list(ownerReference),
-    "Objects that own this one. It is garbage-collected when all of them are deleted. At " +
-      "most one may be the controller.",
+    "Objects that own this object, which is garbage-collected when all of them have been " +
+      "deleted. At most one can be the managing controller.",
     {
       patchStrategy: ["merge"],
       patchMergeKey: "uid",
@@ -164,8 +172,8 @@ export const objectMeta = v1("ObjectMeta", "Metadata that every persisted object
   finalizers: value(
     14,
     list(string),
-    "Identifiers that must all be removed before the object is deleted. No more can be " +
-      "added once deletion has begun.",
+    "Identifiers that must all be removed before the object is deleted, usually by the " +
+      "components responsible for them. None can be added once deletionTimestamp is set.",
     {
       patchStrategy: ["merge"],
       listType: "set",
@@ -174,8 +182,8 @@ export const objectMeta = v1("ObjectMeta", "Metadata that every persisted object
   managedFields: value(
     17,
     list(managedFieldsEntry),
-    "Fields and their managers, tracked for server-side apply. Clients normally need not " +
-      "set it; [{}] clears it.",
+    "Fields by the manager, version and operation that set them, tracked by the server for " +
+      "server-side apply. Clients usually need not set it; [{}] clears it.",
     {
       listType: "atomic",
     },
@@ -184,57 +192,57 @@ export const objectMeta = v1("ObjectMeta", "Metadata that every persisted object
 
 export type ObjectMeta = Infer<typeof objectMeta>;
 
-export const listMeta = v1("ListMeta", "Metadata that every list has.", {
+export const listMeta = v1("ListMeta", "Metadata that all lists have.", {
   selfLink: value(1, string, "Deprecated: no longer set by the server."),
   resourceVersion: value(
     2,
     string,
-    "Opaque version of the collection, from which a watch can start.",
+    "Opaque version of the list, from which a watch can be started.",
   ),
   continue: value(
     3,
     string,
-    "Token for fetching the next page with the same parameters. Empty on the last page. It " +
-      "expires after a few minutes.",
+    "Token to get the next chunk of the list with the same parameters. Empty for the last " +
+      "chunk. It expires after a few minutes.",
   ),
   remainingItemCount: pointer(
     4,
     int64,
-    "Number of items after this page. Absent when unknown, as for lists with selectors; " +
-      "not guaranteed to be exact.",
+    "Number of items after this chunk, an estimate. Absent if unknown, as for requests with a " +
+      "selector.",
   ),
 });
 
-const labelSelectorRequirement = v1("LabelSelectorRequirement", "Condition on one label.", {
-  key: required(1, string, "Key of the label to compare."),
-  operator: required(
-    2,
-    named("v1.LabelSelectorOperator"),
-    "Relationship of the key to the values: In, NotIn, Exists or DoesNotExist.",
-  ),
-  values: value(
-    3,
-    list(string),
-    "Values to compare with. Must be nonempty for In and NotIn, and empty for Exists and " +
-      "DoesNotExist.",
-    { listType: "atomic" },
-  ),
-});
+const labelSelectorRequirement = v1(
+  "LabelSelectorRequirement",
+  "Requirement on a label: key, operator and values.",
+  {
+    key: required(1, string, "Label key that the requirement applies to."),
+    operator: required(
+      2,
+      named("v1.LabelSelectorOperator"),
+      "Relationship of the key to the values: In, NotIn, Exists or DoesNotExist.",
+    ),
+    values: value(
+      3,
+      list(string),
+      "Values to compare with. Must be nonempty for In and NotIn, and empty for Exists and " +
+        "DoesNotExist.",
+      { listType: "atomic" },
+    ),
+  },
+);
 
 export const labelSelector = v1(
   "LabelSelector",
-  "Selects objects by their labels. All conditions must hold. An empty selector matches " +
-    "every object, an absent one none.",
+  "Label query over a set of objects. matchLabels and matchExpressions are ANDed. An empty " +
+    "selector matches all objects, an absent one no objects.",
   {
-    matchLabels: value(
-      1,
-      map(string),
-      "Labels that an object must have with exactly these values.",
-    ),
+    matchLabels: value(1, map(string), "Labels that must match, as key-value pairs."),
     matchExpressions: value(
       2,
       list(labelSelectorRequirement),
-      "Conditions on labels beyond equality, all of which must hold.",
+      "Label selector requirements, which are ANDed.",
       {
         listType: "atomic",
       },
@@ -260,7 +268,7 @@ export const condition = v1("Condition", "One observed condition of an object.",
   observedGeneration: value(
     3,
     int64,
-    "Value of metadata.generation that the condition describes. If it is lower than the " +
+    "Value of metadata.generation that the condition was set for. If it is lower than the " +
       "current one, the condition is out of date.",
   ),
   lastTransitionTime: required(4, time, "Time at which `status` last changed to another value."),

@@ -100,8 +100,8 @@ export const quantity: ScalarType<string> = scalar<string>({
   name: "Quantity",
   package: resourcePackage,
   doc:
-    "Fixed-point number with an optional suffix: decimal (m, k, M, G, T, P, E), binary " +
-    "(Ki, Mi, Gi, Ti, Pi, Ei) or exponent (e3). 1.5Gi and 500m are examples.",
+    "Fixed-point number with an optional suffix: decimal (n, u, m, k, M, G, T, P, E), binary " +
+    "(Ki, Mi, Gi, Ti, Pi, Ei) or an exponent, for example 1.5Gi, 500m or 1e3.",
   fromJson: (value) => {
     if (value === null) return "0";
     return canonicalQuantity(typeof value === "string" ? value : printJson(value));
@@ -200,8 +200,8 @@ export const fieldsV1: ScalarType<OpaqueJson | null> = scalar<OpaqueJson | null>
   name: "FieldsV1",
   package: metaPackage,
   doc:
-    "Set of fields as nested objects: keys `f:<field>`, `k:<list keys>`, `v:<value>` and " +
-    "`.` for the element itself.",
+    "Set of fields as a trie of JSON objects. Its keys are `f:<field>`, `k:<keys of a list " +
+    "item>`, `v:<value of a list item>`, `i:<index>` and `.` (the element itself).",
   fromJson: opaque,
   toJson: (value) => value?.value ?? null,
   wire: meta("FieldsV1", "Set of fields on the wire.", {

@@ -255,8 +255,8 @@ export const clusterTrustBundleProjection = v1(
     signerName: pointer(
       2,
       string,
-      "Selects the ClusterTrustBundles of this signer that match labelSelector. Mutually " +
-        "exclusive with name.",
+      "Name of the signer whose ClusterTrustBundles are projected, as far as labelSelector " +
+        "matches them. Mutually exclusive with name.",
     ),
     labelSelector: pointer(
       3,

@@ -21,23 +21,23 @@ import { atomic, gates, shared, type Shared } from "../shared-structs.ts";
  * @param from the first number
  */
 const requestFields = (structs: Shared, from: number) => ({
-  deviceClassName: required(from, string, "DeviceClass that the devices must belong to. Required."),
+  deviceClassName: required(from, string, "Name of the DeviceClass of the devices. Required."),
   selectors: value(
     from + 1,
     list(structs.deviceSelector),
-    "Criteria that a device must meet in addition to those of its class. At most 32.",
+    "Selectors that must all match a device, in addition to those of the class. At most 32.",
     atomic,
   ),
   allocationMode: value(
     from + 2,
     string,
-    "How many devices to allocate: ExactCount (as count says) or All (every matching " +
-      "device of a pool; fails if one is in use). Defaults to ExactCount.",
+    "Allocation mode: ExactCount (the number of devices in count) or All (all matching devices " +
+      "in a pool; fails if any of them is already allocated). Defaults to ExactCount.",
   ),
   count: value(
     from + 3,
     int64,
-    "Number of devices for allocationMode ExactCount. Must be greater than 0. Defaults to 1.",
+    "Number of devices to allocate in mode ExactCount. Must be greater than 0. Defaults to 1.",
   ),
 });
 
@@ -45,8 +45,9 @@ const adminAccess = (number: number) =>
   pointer(
     number,
     bool,
-    "Whether to access devices for administration, even when other claims use them. Needs " +
-      "a namespace with the admin-access label. Beta: feature gate DRAAdminAccess.",
+    "Whether the request is for administrative access to devices, regardless of their " +
+      "allocation to other claims. Requires the admin-access label on the namespace. Beta: " +
+      "feature gate DRAAdminAccess.",
     {
       gate: "DRAAdminAccess",
     },
@@ -56,13 +57,14 @@ const neededFields = (structs: Shared, from: number) => ({
   tolerations: value(
     from,
     list(structs.deviceToleration),
-    "Device taints that the request tolerates. Alpha: requires the feature gate DRADeviceTaints.",
+    "Tolerations of the request for device taints. Alpha: requires the feature gate " +
+      "DRADeviceTaints.",
     atomic,
   ),
   capacity: pointer(
     from + 1,
     structs.capacityRequirements,
-    "Capacity that the request needs from each device. Alpha: requires the feature gate " +
+    "Capacity that each device must provide for the request. Alpha: requires the feature gate " +
       "DRAConsumableCapacity.",
     {
       gate: gates.capacity,
@@ -71,21 +73,25 @@ const neededFields = (structs: Shared, from: number) => ({
 });
 
 const firstAvailable = (structs: Shared, { number, from }: { number: number; from: number }) => {
-  const way = structs.declare("DeviceSubRequest", "Alternative way to satisfy a DeviceRequest.", {
-    name: required(
-      1,
-      string,
-      "Name of the alternative: a DNS label. Containers and results refer to it as " +
-        "`<request>/<name>`.",
-    ),
-    ...requestFields(structs, 2),
-    ...neededFields(structs, from),
-  });
+  const way = structs.declare(
+    "DeviceSubRequest",
+    "Alternative of a DeviceRequest, in its list firstAvailable.",
+    {
+      name: required(
+        1,
+        string,
+        "Name of the subrequest: a DNS label. Constraints, configuration and results refer to it " +
+          "as `<request>/<subrequest>`.",
+      ),
+      ...requestFields(structs, 2),
+      ...neededFields(structs, from),
+    },
+  );
   return value(
     number,
     list(way),
-    "Alternatives in order of preference, at most 8; the first that can be satisfied is " +
-      "used. Beta: feature gate DRAPrioritizedList.",
+    "Alternative requests in order of preference, at most 8. The scheduler uses the first that " +
+      "can be satisfied. Beta: feature gate DRAPrioritizedList.",
     {
       ...atomic,
       gate: "DRAPrioritizedList",
@@ -100,21 +106,20 @@ const requestName = required(
 );
 
 const requestStruct = (structs: Shared) => {
-  const exact = structs.declare("ExactDeviceRequest", "Request for devices of a single class.", {
+  const exact = structs.declare("ExactDeviceRequest", "Exact request for devices of one class.", {
     ...requestFields(structs, 1),
     adminAccess: adminAccess(5),
     ...neededFields(structs, 6),
   });
   return structs.declare(
     "DeviceRequest",
-    "Request for one or more devices. Exactly one of a direct request and firstAvailable " +
-      "must be set.",
+    "Request for one or more devices, either exact or as a list of alternatives (firstAvailable).",
     {
       name: requestName,
       exactly: pointer(
         2,
         exact,
-        "Direct request for devices of one class. Mutually exclusive with firstAvailable.",
+        "Exact request, which must be met as specified. Mutually exclusive with firstAvailable.",
       ),
       firstAvailable: firstAvailable(structs, { number: 3, from: 6 }),
     },
@@ -125,11 +130,14 @@ const flatRequestStruct = (structs: Shared) => {
   const { deviceClassName, ...asked } = requestFields(structs, 2);
   return structs.declare(
     "DeviceRequest",
-    "Request for one or more devices. Exactly one of a direct request and firstAvailable " +
-      "must be set.",
+    "Request for one or more devices, either exact or as a list of alternatives (firstAvailable).",
     {
       name: requestName,
-      deviceClassName: { ...deviceClassName, required: false },
+      deviceClassName: {
+        ...deviceClassName,
+        doc: "Name of the DeviceClass of the devices. Required, unless firstAvailable is set.",
+        required: false,
+      },
       ...asked,
       adminAccess: adminAccess(6),
       firstAvailable: firstAvailable(structs, { number: 7, from: 7 }),
@@ -139,33 +147,35 @@ const flatRequestStruct = (structs: Shared) => {
 };
 
 const resultStruct = ({ declare, deviceToleration }: Shared) =>
-  declare("DeviceRequestAllocationResult", "One device that was allocated for a request.", {
+  declare("DeviceRequestAllocationResult", "Device that was allocated for a request.", {
     request: required(
       1,
       string,
-      "Name of the request, or `<request>/<alternative>` for one from firstAvailable.",
+      "Name of the request, or `<request>/<subrequest>` for one of firstAvailable.",
     ),
-    driver: required(2, string, "Name of the DRA driver that manages the device."),
-    pool: required(3, string, "Name of the pool that contains the device."),
+    driver: required(2, string, "Name of the DRA driver of the device."),
+    pool: required(3, string, "Name of the pool of the device."),
     device: required(4, string, "Name of the device within the pool."),
     adminAccess: pointer(
       5,
       bool,
-      "Whether the device was allocated for administration only. Beta: feature gate DRAAdminAccess.",
+      "Whether the device was allocated for administrative access. Beta: feature gate " +
+        "DRAAdminAccess.",
       { gate: "DRAAdminAccess" },
     ),
     tolerations: value(
       6,
       list(deviceToleration),
-      "Tolerations of the request when the device was allocated. Alpha: requires the feature " +
-        "gate DRADeviceTaints.",
+      "Tolerations of the request, copied when the device was allocated. Alpha: requires the " +
+        "feature gate DRADeviceTaints.",
       atomic,
     ),
     bindingConditions: value(
       7,
       list(string),
-      "Conditions that must be True in the device status before the pod is bound. Copied " +
-        "from the device. Alpha: requires the feature gate DRADeviceBindingConditions.",
+      "Conditions that must be True in the status of the device for the pod to be bound. " +
+        "Copied from the ResourceSlice. Alpha: requires the feature gate " +
+        "DRADeviceBindingConditions.",
       {
         ...atomic,
         gate: gates.binding,
@@ -174,8 +184,9 @@ const resultStruct = ({ declare, deviceToleration }: Shared) =>
     bindingFailureConditions: value(
       8,
       list(string),
-      "Conditions of which none may be True; otherwise the allocation is given up. Alpha: " +
-        "requires the feature gate DRADeviceBindingConditions.",
+      "Conditions in the status of the device of which any being True is a binding failure: " +
+        "the claim is deallocated. Copied from the ResourceSlice. Alpha: requires the feature " +
+        "gate DRADeviceBindingConditions.",
       {
         ...atomic,
         gate: gates.binding,
@@ -184,15 +195,15 @@ const resultStruct = ({ declare, deviceToleration }: Shared) =>
     shareID: pointer(
       9,
       uid,
-      "Identifier of this share of a device that several claims use. Alpha: requires the " +
+      "UID of this share of a device that allows multiple allocations. Alpha: requires the " +
         "feature gate DRAConsumableCapacity.",
       { gate: gates.capacity },
     ),
     consumedCapacity: value(
       10,
       map(quantity),
-      "Capacity of the device that this share consumes, rounded as the device's policy " +
-        "requires. Alpha: requires the feature gate DRAConsumableCapacity.",
+      "Capacity of the device that the request consumes, by name, rounded according to the " +
+        "request policy. Alpha: requires the feature gate DRAConsumableCapacity.",
       { gate: gates.capacity },
     ),
   });
@@ -201,45 +212,56 @@ const allocationStruct = (structs: Shared) => {
   const { declare, deviceConfiguration } = structs;
   const configuration = declare(
     "DeviceAllocationConfiguration",
-    "Configuration of allocated devices, and where it came from.",
+    "Configuration of allocated devices, and its origin.",
     {
       source: required(1, string, "Origin of the configuration: FromClass or FromClaim."),
       requests: value(
         2,
         list(string),
-        "Names of the requests to which the configuration applies. Empty means all.",
+        "Names of the requests, or `<request>/<subrequest>`, to which the configuration " +
+          "applies. If empty, all requests.",
         atomic,
       ),
-      deviceConfiguration: inline(3, deviceConfiguration, "Parameters for the driver.", {
-        protoName: "deviceConfiguration",
-      }),
+      deviceConfiguration: inline(
+        3,
+        deviceConfiguration,
+        "Configuration parameters of the driver.",
+        {
+          protoName: "deviceConfiguration",
+        },
+      ),
     },
   );
   const devices = declare(
     "DeviceAllocationResult",
-    "Devices that were allocated to a claim, with their configuration.",
+    "Allocation of devices to a claim, with their configuration.",
     {
-      results: value(1, list(resultStruct(structs)), "Allocated devices, at most 32.", atomic),
+      results: value(
+        1,
+        list(resultStruct(structs)),
+        "Allocated devices, one item per device. At most 32.",
+        atomic,
+      ),
       config: value(
         2,
         list(configuration),
-        "Configuration from classes and claim. Parameters of the claim follow those of the " +
-          "classes and take precedence.",
+        "Configuration of the devices: that of the classes, followed by that of the claim, " +
+          "which takes precedence.",
         atomic,
       ),
     },
   );
-  return declare("AllocationResult", "Result of allocating a claim.", {
-    devices: value(1, devices, "Devices and their configuration."),
+  return declare("AllocationResult", "Result of the allocation of a claim.", {
+    devices: value(1, devices, "Allocated devices and their configuration."),
     nodeSelector: pointer(
       3,
       nodeSelector,
-      "Nodes on which the allocated devices are available. Absent means all nodes.",
+      "Nodes on which the allocated devices are available. If absent, all nodes.",
     ),
     allocationTimestamp: pointer(
       5,
       time,
-      "Time at which the devices were allocated. Alpha: requires the feature gate " +
+      "Time at which the claim was allocated. Alpha: requires the feature gate " +
         "DRADeviceBindingConditions.",
       { gate: gates.binding },
     ),
@@ -247,36 +269,39 @@ const allocationStruct = (structs: Shared) => {
 };
 
 const deviceStatusStruct = ({ declare }: Shared) => {
-  const network = declare("NetworkDeviceData", "Network data of an allocated device.", {
-    interfaceName: value(
-      1,
-      string,
-      "Name of the network interface inside the pod, at most 256 characters.",
-    ),
-    ips: value(
-      2,
-      list(string),
-      "IP addresses of the interface with prefix length, for example `192.0.2.5/24`. At most 16.",
-      atomic,
-    ),
-    hardwareAddress: value(
-      3,
-      string,
-      "Hardware address of the interface, for example a MAC address. At most 128 characters.",
-    ),
-  });
+  const network = declare(
+    "NetworkDeviceData",
+    "Network-related information about an allocated device.",
+    {
+      interfaceName: value(
+        1,
+        string,
+        "Name of the network interface in the pod, at most 256 characters.",
+      ),
+      ips: value(
+        2,
+        list(string),
+        "IP addresses of the interface in CIDR notation, for example `192.0.2.5/24`. At most 16.",
+        atomic,
+      ),
+      hardwareAddress: value(
+        3,
+        string,
+        "Hardware address of the interface, such as its MAC address. At most 128 characters.",
+      ),
+    },
+  );
   return declare(
     "AllocatedDeviceStatus",
-    "State of an allocated device, as reported by its driver.",
+    "Status of an allocated device, reported by its driver.",
     {
-      driver: required(1, string, "Name of the DRA driver that manages the device."),
-      pool: required(2, string, "Name of the pool that contains the device."),
+      driver: required(1, string, "Name of the DRA driver of the device."),
+      pool: required(2, string, "Name of the pool of the device."),
       device: required(3, string, "Name of the device within the pool."),
       shareID: pointer(
         7,
         string,
-        "Identifier of the share of the device. Alpha: requires the feature gate " +
-          "DRAConsumableCapacity.",
+        "UID of the share of the device. Alpha: requires the feature gate DRAConsumableCapacity.",
         { gate: gates.capacity },
       ),
       conditions: required(
@@ -289,30 +314,40 @@ const deviceStatusStruct = ({ declare }: Shared) => {
           required: false,
         },
       ),
-      data: pointer(5, rawExtension, "Arbitrary data of the driver, at most 10 KiB."),
-      networkData: pointer(6, network, "Addresses of a network device."),
+      data: pointer(5, rawExtension, "Arbitrary driver-specific data, at most 10 KiB."),
+      networkData: pointer(6, network, "Network-related information, for network devices."),
     },
   );
 };
 
 const statusStruct = (structs: Shared) => {
   const { declare } = structs;
-  const consumer = declare("ResourceClaimConsumerReference", "Object that may use a claim.", {
-    apiGroup: value(1, string, "API group of the referenced object. Empty for the core group."),
-    resource: required(3, string, "Resource of the object in plural, for example `pods`."),
-    name: required(4, string, "Name of the referenced object."),
-    uid: required(5, uid, "UID of the referenced object."),
-  });
+  const consumer = declare(
+    "ResourceClaimConsumerReference",
+    "Reference to an object that is allowed to use a claim.",
+    {
+      apiGroup: value(1, string, "API group of the referenced object. Empty for the core group."),
+      resource: required(
+        3,
+        string,
+        "Resource of the referenced object in lowercase plural, for example `pods`.",
+      ),
+      name: required(4, string, "Name of the referenced object."),
+      uid: required(5, uid, "UID of the referenced object."),
+    },
+  );
   return declare("ResourceClaimStatus", "Observed state of a ResourceClaim.", {
     allocation: pointer(
       1,
       allocationStruct(structs),
-      "Devices that were allocated. Absent until then. Immutable until it is cleared.",
+      "Result of the allocation. Absent until the claim is allocated. Immutable until " +
+        "deallocation.",
     ),
     reservedFor: value(
       2,
       list(consumer),
-      "Objects, usually pods, that may use the claim: at most 256. The claim must be allocated.",
+      "Objects, usually pods, that are allowed to use the claim, at most 256. Pods are not " +
+        "started unless they are listed.",
       {
         listType: "map",
         listMapKeys: ["uid"],
@@ -323,7 +358,7 @@ const statusStruct = (structs: Shared) => {
     devices: value(
       4,
       list(deviceStatusStruct(structs)),
-      "State of each allocated device, reported by the drivers. Beta: feature gate " +
+      "Status of each allocated device, reported by its driver. Beta: feature gate " +
         "DRAResourceClaimDeviceStatus.",
       {
         listType: "map",
@@ -338,66 +373,82 @@ const specStruct = <R extends StructType<any>>(structs: Shared, request: R) => {
   const { declare, deviceConfiguration } = structs;
   const constraint = declare(
     "DeviceConstraint",
-    "Condition across several devices. Exactly one attribute must be given.",
+    "Constraint on a set of devices. Exactly one field besides requests must be set.",
     {
       requests: value(
         1,
         list(string),
-        "Names of the requests whose devices are compared. Empty means all.",
+        "Names of the requests, or `<request>/<subrequest>`, whose devices must satisfy the " +
+          "constraint. If empty, all requests of the claim.",
         atomic,
       ),
       matchAttribute: pointer(
         2,
         string,
-        "Fully qualified attribute that must have the same value on all devices. Devices " +
-          "without it do not qualify.",
+        "Fully qualified name of an attribute that must have the same value on all the " +
+          "devices. Devices without the attribute are not allocated.",
       ),
       distinctAttribute: pointer(
         3,
         string,
         // Kubernetes keeps the field where the gate is off.
-        "Fully qualified attribute that must have a different value on each device. Alpha: " +
-          "has an effect with the feature gate DRAConsumableCapacity.",
+        "Fully qualified name of an attribute that must have different values on all the " +
+          "devices. Alpha: has an effect with the feature gate DRAConsumableCapacity.",
       ),
     },
   );
   const configuration = declare(
     "DeviceClaimConfiguration",
-    "Configuration of devices in a claim.",
+    "Configuration of devices of a claim.",
     {
       requests: value(
         1,
         list(string),
-        "Names of the requests to which the configuration applies. Empty means all.",
+        "Names of the requests, or `<request>/<subrequest>`, to which the configuration " +
+          "applies. If empty, all requests.",
         atomic,
       ),
-      deviceConfiguration: inline(2, deviceConfiguration, "Parameters for the driver.", {
-        protoName: "deviceConfiguration",
-      }),
+      deviceConfiguration: inline(
+        2,
+        deviceConfiguration,
+        "Configuration parameters of the driver.",
+        {
+          protoName: "deviceConfiguration",
+        },
+      ),
     },
   );
-  const devices = declare("DeviceClaim", "Devices that a claim requests.", {
-    requests: required(
+  const devices = declare(
+    "DeviceClaim",
+    "Requests for devices, their constraints and configuration.",
+    {
+      requests: required(
+        1,
+        list(request),
+        "Individual requests, all of which must be satisfied. At most 32.",
+        { ...atomic, required: false },
+      ),
+      constraints: value(
+        2,
+        list(constraint),
+        "Constraints that sets of allocated devices must satisfy. At most 32.",
+        atomic,
+      ),
+      config: value(
+        3,
+        list(configuration),
+        "Configuration parameters for the drivers of the devices. At most 32.",
+        atomic,
+      ),
+    },
+  );
+  return declare("ResourceClaimSpec", "Specification of a ResourceClaim.", {
+    devices: required(
       1,
-      list(request),
-      "Requests for devices, at most 32. All must be satisfied.",
-      { ...atomic, required: false },
+      devices,
+      "How devices are requested: requests, constraints and configuration.",
+      { required: false },
     ),
-    constraints: value(
-      2,
-      list(constraint),
-      "Conditions across the devices of several requests, at most 32.",
-      atomic,
-    ),
-    config: value(
-      3,
-      list(configuration),
-      "Parameters for the drivers of the devices, at most 32.",
-      atomic,
-    ),
-  });
-  return declare("ResourceClaimSpec", "Desired devices of a ResourceClaim.", {
-    devices: required(1, devices, "Requests, constraints and configuration.", { required: false }),
   });
 };
 
@@ -406,32 +457,34 @@ const claimStructs = <R extends StructType<any>>(structs: Shared, request: R) =>
   const spec = specStruct(structs, request);
   const template = declare(
     "ResourceClaimTemplateSpec",
-    "Template of the ResourceClaims for pods.",
+    "Metadata and specification of ResourceClaims created from a template.",
     {
-      metadata: value(1, objectMeta, "Labels and annotations of each claim."),
-      spec: required(2, spec, "Specification that each claim starts with."),
+      metadata: value(1, objectMeta, "Labels and annotations of the ResourceClaim."),
+      spec: required(2, spec, "Specification of the ResourceClaim, copied unchanged."),
     },
   );
   return {
     resourceClaim: declare(
       "ResourceClaim",
-      "ResourceClaim requests devices for pods through dynamic resource allocation.",
+      "ResourceClaim requests access to resources, such as devices, for use by pods (dynamic " +
+        "resource allocation).",
       {
         metadata: value(1, objectMeta, "Standard object metadata."),
-        spec: required(2, spec, "Devices to allocate. Immutable."),
+        spec: required(2, spec, "Requested devices and their configuration. Immutable."),
         status: value(
           3,
           statusStruct(structs),
-          "Allocated devices and their consumers. Read-only.",
+          "Allocated devices, and the pods that may use them. Read-only.",
         ),
       },
     ),
     resourceClaimTemplate: declare(
       "ResourceClaimTemplate",
-      "ResourceClaimTemplate creates a ResourceClaim for each pod that refers to it.",
+      "ResourceClaimTemplate is a template from which a ResourceClaim is created for each pod " +
+        "that refers to it.",
       {
         metadata: value(1, objectMeta, "Standard object metadata."),
-        spec: required(2, template, "Claim to create. Immutable."),
+        spec: required(2, template, "ResourceClaim to create. Immutable."),
       },
     ),
   };

@@ -24,25 +24,25 @@ const deviceFields = (structs: Shared, from: number) => ({
   attributes: value(
     from,
     map(structs.deviceAttribute),
-    "Attributes of the device by name. At most 32 together with capacity. Names without a " +
-      "domain belong to the driver.",
+    "Attributes of the device, by name. Names without a domain are in that of the driver. At " +
+      "most 32 together with capacity.",
   ),
   capacity: value(
     from + 1,
     map(structs.deviceCapacity),
-    "Capacities of the device by name. At most 32 together with attributes.",
+    "Capacities of the device, by name. At most 32 together with attributes.",
   ),
   consumesCounters: value(
     from + 2,
     list(structs.deviceCounterConsumption),
-    "Shared counters that the device consumes when allocated. Alpha: requires the feature " +
-      "gate DRAPartitionableDevices.",
+    "Shared counters that the device consumes when it is allocated, one item per counter set. " +
+      "Alpha: requires the feature gate DRAPartitionableDevices.",
     { ...atomic, gate: gates.partitions },
   ),
   nodeName: pointer(
     from + 3,
     string,
-    "Node that can access the device. Only with perDeviceNodeSelection; mutually exclusive " +
+    "Node where the device is available. Only with perDeviceNodeSelection; mutually exclusive " +
       "with nodeSelector and allNodes. Alpha: requires the feature gate " +
       "DRAPartitionableDevices.",
     { gate: gates.partitions },
@@ -50,8 +50,9 @@ const deviceFields = (structs: Shared, from: number) => ({
   nodeSelector: pointer(
     from + 4,
     nodeSelector,
-    "Nodes that can access the device, in a single term. Only with perDeviceNodeSelection. " +
-      "Alpha: requires the feature gate DRAPartitionableDevices.",
+    "Nodes where the device is available: a node selector with exactly one term. Only with " +
+      "perDeviceNodeSelection; mutually exclusive with nodeName and allNodes. Alpha: requires " +
+      "the feature gate DRAPartitionableDevices.",
     {
       gate: gates.partitions,
     },
@@ -59,14 +60,16 @@ const deviceFields = (structs: Shared, from: number) => ({
   allNodes: pointer(
     from + 5,
     bool,
-    "Whether all nodes can access the device. Only with perDeviceNodeSelection. Alpha: " +
-      "requires the feature gate DRAPartitionableDevices.",
+    "Whether all nodes can access the device. Only with perDeviceNodeSelection; mutually " +
+      "exclusive with nodeName and nodeSelector. Alpha: requires the feature gate " +
+      "DRAPartitionableDevices.",
     { gate: gates.partitions },
   ),
   taints: value(
     from + 6,
     list(structs.deviceTaint),
-    "Taints of the device, at most 4. Alpha: requires the feature gate DRADeviceTaints.",
+    "Taints of the device, set by the driver. At most 4. Alpha: requires the feature gate " +
+      "DRADeviceTaints.",
     {
       ...atomic,
       gate: gates.taints,
@@ -75,8 +78,8 @@ const deviceFields = (structs: Shared, from: number) => ({
   bindsToNode: pointer(
     from + 7,
     bool,
-    "Whether allocating the device ties the claim to the chosen node. Alpha: requires the " +
-      "feature gate DRADeviceBindingConditions.",
+    "Whether an allocation of the device is restricted to the node that was chosen for it. " +
+      "Alpha: requires the feature gate DRADeviceBindingConditions.",
     {
       gate: gates.binding,
     },
@@ -84,8 +87,8 @@ const deviceFields = (structs: Shared, from: number) => ({
   bindingConditions: value(
     from + 8,
     list(string),
-    "Conditions that must be True in the claim's device status before the pod is bound, at " +
-      "most 4. Alpha: requires the feature gate DRADeviceBindingConditions.",
+    "Conditions that must be True in the status of the device for the pod to be bound, at most " +
+      "4. Alpha: requires the feature gate DRADeviceBindingConditions.",
     {
       ...atomic,
       gate: gates.binding,
@@ -94,7 +97,7 @@ const deviceFields = (structs: Shared, from: number) => ({
   bindingFailureConditions: value(
     from + 9,
     list(string),
-    "Conditions of which one being True makes the scheduler give up the allocation, at " +
+    "Conditions in the status of the device of which any being True is a binding failure, at " +
       "most 4. Alpha: requires the feature gate DRADeviceBindingConditions.",
     {
       ...atomic,
@@ -104,8 +107,8 @@ const deviceFields = (structs: Shared, from: number) => ({
   allowMultipleAllocations: pointer(
     from + 10,
     bool,
-    "Whether several claims may share the device. Alpha: requires the feature gate " +
-      "DRAConsumableCapacity.",
+    "Whether the device can be allocated to multiple requests, which share its capacity. " +
+      "Alpha: requires the feature gate DRAConsumableCapacity.",
     {
       gate: gates.capacity,
     },
@@ -115,7 +118,7 @@ const deviceFields = (structs: Shared, from: number) => ({
 const deviceName = required(1, string, "Name of the device: a DNS label, unique within the pool.");
 
 const deviceStruct = (structs: Shared) =>
-  structs.declare("Device", "Device that a driver offers for allocation.", {
+  structs.declare("Device", "Device that a driver publishes for allocation.", {
     name: deviceName,
     ...deviceFields(structs, 2),
   });
@@ -123,33 +126,34 @@ const deviceStruct = (structs: Shared) =>
 const nestedDeviceStruct = (structs: Shared) => {
   const basic = structs.declare(
     "BasicDevice",
-    "Attributes, capacities and placement of one device.",
+    "Definition of a device: attributes, capacities and nodes.",
     deviceFields(structs, 1),
   );
-  return structs.declare("Device", "Device that a driver offers for allocation.", {
+  return structs.declare("Device", "Device that a driver publishes for allocation.", {
     name: deviceName,
-    basic: pointer(2, basic, "Attributes, capacities and placement of the device."),
+    basic: pointer(2, basic, "Definition of the device: attributes, capacities and nodes."),
   });
 };
 
 const poolStruct = ({ declare }: Shared) =>
-  declare("ResourcePool", "Pool of devices, which may span several ResourceSlices.", {
+  declare("ResourcePool", "Pool that ResourceSlices belong to.", {
     name: required(
       1,
       string,
-      "Name of the pool, often that of the node. At most 253 characters. Immutable.",
+      "Name of the pool, for node-local devices often that of the node. At most 253 " +
+        "characters. Immutable.",
     ),
     generation: required(
       2,
       int64,
-      "Generation of the pool. Slices with a lower one than the highest are ignored. Must " +
-        "not be negative.",
+      "Generation of the pool, increased with each change. Only slices of the highest " +
+        "generation are considered. Must not be negative.",
     ),
     resourceSliceCount: required(
       3,
       int64,
-      "Number of slices in this generation of the pool. Until all are present, the pool is " +
-        "incomplete and no devices are allocated in mode All.",
+      "Total number of slices in this generation of the pool, greater than 0. The pool is " +
+        "incomplete until all of them exist.",
     ),
   });
 
@@ -157,13 +161,14 @@ const nodeFields = {
   nodeName: pointer(
     3,
     string,
-    "Node that can access the devices. Mutually exclusive with the other node fields. Immutable.",
+    "Name of the node whose devices these are. Mutually exclusive with the other node fields. " +
+      "Immutable.",
   ),
   nodeSelector: pointer(
     4,
     nodeSelector,
-    "Nodes that can access the devices, in a single term. Mutually exclusive with the other " +
-      "node fields.",
+    "Nodes that can access the devices: a node selector with exactly one term. Mutually " +
+      "exclusive with the other node fields.",
   ),
   allNodes: pointer(
     5,
@@ -177,7 +182,8 @@ const plainNodeFields = {
   nodeName: value(
     3,
     string,
-    "Node that can access the devices. Mutually exclusive with the other node fields. Immutable.",
+    "Name of the node whose devices these are. Mutually exclusive with the other node fields. " +
+      "Immutable.",
   ),
   allNodes: value(
     5,
@@ -192,20 +198,20 @@ const sliceStruct = <D extends StructType<any>, N extends Fields>(
 ) => {
   const spec = structs.declare(
     "ResourceSliceSpec",
-    "Devices of a ResourceSlice, and the nodes that can access them.",
+    "Devices that a driver publishes in a ResourceSlice, and the nodes that can access them.",
     {
       driver: required(1, string, "Name of the DRA driver, a DNS subdomain. Immutable."),
       pool: required(2, poolStruct(structs), "Pool that the slice belongs to."),
       ...nodes,
-      devices: required(6, list(device), "Devices of the slice, at most 128.", {
+      devices: required(6, list(device), "Devices in the slice, at most 128.", {
         ...atomic,
         required: false,
       }),
       perDeviceNodeSelection: pointer(
         7,
         bool,
-        "Whether each device names its nodes itself. Mutually exclusive with the other node " +
-          "fields. Alpha: requires the feature gate DRAPartitionableDevices.",
+        "Whether each device specifies the nodes that can access it. Mutually exclusive with " +
+          "the other node fields. Alpha: requires the feature gate DRAPartitionableDevices.",
         {
           gate: gates.partitions,
         },
@@ -213,8 +219,8 @@ const sliceStruct = <D extends StructType<any>, N extends Fields>(
       sharedCounters: value(
         8,
         list(structs.counterSet),
-        "Counters that devices of the slice share, at most 32 counters in all sets. Alpha: " +
-          "requires the feature gate DRAPartitionableDevices.",
+        "Counter sets from which the devices consume, with at most 32 counters in total. " +
+          "Alpha: requires the feature gate DRAPartitionableDevices.",
         {
           ...atomic,
           gate: gates.partitions,
@@ -224,11 +230,11 @@ const sliceStruct = <D extends StructType<any>, N extends Fields>(
   );
   return structs.declare(
     "ResourceSlice",
-    "ResourceSlice publishes devices of a driver for dynamic resource allocation. A pool " +
-      "may consist of several slices.",
+    "ResourceSlice represents devices of a pool that a DRA driver publishes. A pool can " +
+      "consist of several slices.",
     {
       metadata: value(1, objectMeta, "Standard object metadata."),
-      spec: required(2, spec, "Driver, pool, nodes and devices of the slice."),
+      spec: required(2, spec, "Driver, pool, nodes and devices that the slice publishes."),
     },
   );
 };

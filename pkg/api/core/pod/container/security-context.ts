@@ -144,8 +144,7 @@ export const securityContext = v1(
     runAsNonRoot: pointer(
       5,
       bool,
-      "Whether the container must run as a non-root user. The kubelet then refuses to start it " +
-        "as UID 0. Defaults to false.",
+      "Whether the kubelet must refuse to start the container as UID 0 (root). Defaults to false.",
     ),
     readOnlyRootFilesystem: pointer(
       6,
@@ -206,8 +205,8 @@ export const podSecurityContext = v1(
     runAsNonRoot: pointer(
       3,
       bool,
-      "Whether all containers must run as a non-root user: the kubelet then refuses to start " +
-        "them as UID 0. Defaults to false.",
+      "Whether the kubelet must refuse to start containers of the pod as UID 0 (root). " +
+        "Defaults to false.",
     ),
     supplementalGroups: value(
       4,
