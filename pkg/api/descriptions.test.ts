@@ -144,7 +144,7 @@ const immutable = [
 describe("descriptions", () => {
   before(() => {
     for (const kind of api.builtinKinds) {
-      for (const { struct } of kind.versions) visit(struct);
+      for (const { struct } of [...kind.versions, ...(kind.readableVersions ?? [])]) visit(struct);
       for (const { represents } of kind.subresources) {
         if (represents?.struct !== undefined) visit(represents.struct);
       }
@@ -163,6 +163,16 @@ describe("descriptions", () => {
     const vague = /\b(whoever|nobody|somebody|someone|everybody|anew|those who)\b/i;
     assert.deepEqual(
       texts().filter(([, text]) => vague.test(text)),
+      [],
+    );
+  });
+
+  it('speak Kubernetes\' terms, with examples behind "for example"', () => {
+    const foreign =
+      /^(Who|Where)\b|\b(excludes|exclude each other|is meant|gives? back|lies?|things?)\b/i;
+    const trailing = /[`\w] for example[.,:;]/;
+    assert.deepEqual(
+      texts().filter(([, text]) => foreign.test(text) || trailing.test(text)),
       [],
     );
   });

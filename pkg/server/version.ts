@@ -8,8 +8,8 @@ export const versionStruct = structs("apimachinery/pkg/version")(
   "Info",
   "Version and build of the API server.",
   {
-    major: required(1, string, "Major version of the server, `1` for example."),
-    minor: required(2, string, "Minor version of the server, `34` for example."),
+    major: required(1, string, "Major version of the server, for example `1`."),
+    minor: required(2, string, "Minor version of the server, for example `34`."),
     emulationMajor: value(3, string, "Major version of the release that the server emulates."),
     emulationMinor: value(4, string, "Minor version of the release that the server emulates."),
     minCompatibilityMajor: value(
@@ -22,11 +22,7 @@ export const versionStruct = structs("apimachinery/pkg/version")(
       string,
       "Minor version of the oldest release that the server is compatible with.",
     ),
-    gitVersion: required(
-      7,
-      string,
-      "Complete version, as a semantic version: v1.34.0 for example.",
-    ),
+    gitVersion: required(7, string, "Complete semantic version, for example v1.34.0."),
     gitCommit: required(8, string, "Git commit of the build. Empty if unknown."),
     gitTreeState: required(
       9,
@@ -36,7 +32,7 @@ export const versionStruct = structs("apimachinery/pkg/version")(
     buildDate: required(10, string, "Time of the build in RFC 3339 format."),
     goVersion: required(11, string, "Name and version of the runtime."),
     compiler: required(12, string, "Name of the compiler."),
-    platform: required(13, string, "Operating system and architecture, `linux/amd64` for example."),
+    platform: required(13, string, "Operating system and architecture, for example `linux/amd64`."),
   },
 );
 

@@ -30,7 +30,7 @@ const columnDefinition = v1beta1(
     type: required(
       2,
       string,
-      "OpenAPI type of the values: one of boolean, date, integer, number, string.",
+      "OpenAPI type of the column: one of boolean, date, integer, number, string.",
     ),
     format: value(
       3,
@@ -66,7 +66,7 @@ const conversion = v1beta1(
     webhookClientConfig: pointer(
       2,
       webhookClientConfigOf(v1beta1),
-      "Address and trust anchors of the webhook. Required for strategy Webhook.",
+      "Connection to the webhook: address and CA bundle. Required for strategy Webhook.",
     ),
     conversionReviewVersions: value(
       3,
@@ -84,18 +84,18 @@ const conversion = v1beta1(
 function versionFields(numbers: readonly [number, number, number, number]) {
   const [schema, more, columns, selectable] = numbers;
   return {
-    schema: pointer(schema, validation, "Schema of the custom objects."),
-    subresources: pointer(more, subresources, "Subresources of the custom objects."),
+    schema: pointer(schema, validation, "Schema for validation, pruning and defaulting."),
+    subresources: pointer(more, subresources, "Subresources to serve for the custom objects."),
     columns: value(
       columns,
       list(columnDefinition),
-      "Columns of `kubectl get` beside the name.",
+      "Columns to return in tables, as for `kubectl get`, besides the name.",
       atomic,
     ),
     selectableFields: value(
       selectable,
       list(selectableField),
-      "Fields that field selectors may use.",
+      "Fields that can be used in field selectors.",
       atomic,
     ),
   };
@@ -128,7 +128,7 @@ const version = v1beta1("CustomResourceDefinitionVersion", "Version of a custom 
   deprecationWarning: pointer(
     8,
     string,
-    "Warning to return for a deprecated version. By default a generic one.",
+    "Warning to return instead of the default one. Requires deprecated.",
   ),
   selectableFields: perVersion.selectableFields,
 });
@@ -138,16 +138,16 @@ const spec = v1beta1(
   "Desired state of a CustomResourceDefinition.",
   {
     group: required(1, string, "API group of the custom resource. Immutable."),
-    version: value(2, string, "Name of the first version. Optional when versions is set."),
+    version: value(2, string, "Name of the first version. Optional if versions is set."),
     names: required(3, names, "Resource and kind names of the custom resource."),
     scope: required(
       4,
       named("v1beta1.ResourceScope", "Cluster", "Namespaced"),
-      "Whether objects are cluster-wide or belong to namespaces: one of Cluster, Namespaced.",
+      "Scope of the custom resource: one of Cluster, Namespaced.",
     ),
     validation: topLevel.schema,
     subresources: topLevel.subresources,
-    versions: value(7, list(version), "All versions of the resource.", atomic),
+    versions: value(7, list(version), "Versions of the custom resource.", atomic),
     additionalPrinterColumns: topLevel.columns,
     conversion: pointer(
       9,
@@ -160,7 +160,7 @@ const spec = v1beta1(
     preserveUnknownFields: pointer(
       10,
       bool,
-      "Whether fields that the schema does not specify are kept. Defaults to true.",
+      "Whether fields that the schema does not specify are preserved. Defaults to true.",
       {
         default: true,
       },

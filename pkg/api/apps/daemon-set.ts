@@ -60,7 +60,8 @@ const rollingUpdate = v1(
       intOrString,
       "Maximum number of nodes that may run an old and a new pod at the same time, as an " +
         "absolute number or a percentage of desiredNumberScheduled, rounded up. Must be 0 if " +
-        "maxUnavailable is not. Pods must then fit twice on a node. Defaults to 0.",
+        "maxUnavailable is not. The resources used on a node can double during the update. " +
+        "Defaults to 0.",
     ),
   },
 );

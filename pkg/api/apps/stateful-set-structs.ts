@@ -36,8 +36,8 @@ const rollingUpdate = v1(
     partition: pointer(
       1,
       int32,
-      "Ordinal from which pods are updated: those with a lower one keep the old revision, even " +
-        "when recreated. Useful for canaries. Defaults to 0.",
+      "Partition ordinal: pods with this ordinal or a higher one are updated, those below keep " +
+        "the old revision, even if recreated. Useful for canaries. Defaults to 0.",
     ),
     maxUnavailable: pointer(
       2,

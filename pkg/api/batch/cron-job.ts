@@ -53,7 +53,7 @@ const cronJobSpec = v1("CronJobSpec", "Desired state of a CronJob.", {
     2,
     int64,
     "Seconds after the scheduled time within which a Job may still be started; a later run is " +
-      "missed. With less than 10, Jobs may never be started. No deadline if absent.",
+      "missed. Values below 10 can prevent Jobs from ever being started. No deadline if absent.",
   ),
   concurrencyPolicy: value(
     3,

@@ -135,15 +135,15 @@ export const jobSpec = v1("JobSpec", "Desired state of a Job.", {
   parallelism: pointer(
     1,
     int32,
-    "Maximum number of pods that run at any time. Fewer run when less work is left; 0 pauses " +
-      "the Job. Defaults to 1.",
+    "Maximum number of pods that run at any time. Fewer run if less work is left; 0 pauses the " +
+      "Job. Defaults to 1.",
   ),
   completions: pointer(
     2,
     int32,
-    "Number of pods that must finish successfully. If absent although parallelism is set, the " +
-      "success of any pod completes the Job. Defaults to 1 if both are absent. Immutable in " +
-      "existing Jobs, except together with parallelism of an Indexed Job.",
+    "Number of pods that must finish successfully. If only parallelism is set, the success of " +
+      "any pod completes the Job. Defaults to 1 if both are absent. Immutable in existing " +
+      "Jobs, except together with parallelism of an Indexed Job.",
   ),
   activeDeadlineSeconds: pointer(
     3,
@@ -223,8 +223,8 @@ export const jobSpec = v1("JobSpec", "Desired state of a Job.", {
     14,
     named("v1.PodReplacementPolicy", "TerminatingOrFailed", "Failed"),
     "When to create replacement pods. One of TerminatingOrFailed (once a pod is terminating or " +
-      "has failed), Failed (only once it has terminated). Defaults to TerminatingOrFailed, " +
-      "with podFailurePolicy to Failed, which is then the only allowed value.",
+      "has failed), Failed (only once it has terminated). Defaults to TerminatingOrFailed. " +
+      "With podFailurePolicy, Failed is the default and the only allowed value.",
   ),
   managedBy: pointer(
     15,

@@ -61,7 +61,7 @@ export const deleteOptions = v1("DeleteOptions", "Options of a delete request.",
     named("v1.DeletionPropagation", "Orphan", "Background", "Foreground"),
     "Handling of dependents by the garbage collector. One of Orphan (keep them), Background " +
       "(delete them after the object), Foreground (delete them before the object). Defaults to " +
-      "what the object's finalizers say, or to that of the resource.",
+      "the policy in the object's finalizers, otherwise to that of the resource.",
     { openApi: { enum: false } },
   ),
   dryRun: dryRun(5),

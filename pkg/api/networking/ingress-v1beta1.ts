@@ -11,14 +11,15 @@ const v1beta1 = structs("api/networking/v1beta1");
 
 const backend = v1beta1(
   "IngressBackend",
-  "Destination of requests: either a Service or a resource.",
+  "Backend of an Ingress: either a Service or a resource.",
   {
     serviceName: value(1, string, "Name of the Service in the namespace of the Ingress."),
     servicePort: value(2, intOrString, "Port of the Service, by name or number."),
     resource: pointer(
       3,
       typedLocalObjectReference,
-      "Object in the namespace of the Ingress that the controller routes to. Excludes serviceName.",
+      "Object in the namespace of the Ingress to send requests to. Mutually exclusive with " +
+        "serviceName.",
     ),
   },
 );
@@ -27,34 +28,34 @@ const httpPath = v1beta1(
   "HTTPIngressPath",
   "HTTP path and the backend to which matching requests are sent.",
   {
-    path: value(1, string, "Path to match against the request, beginning with `/`."),
+    path: value(1, string, "Path to match against that of the request. Must begin with `/`."),
     pathType,
     backend: required(2, backend, "Backend to send matching requests to."),
   },
 );
 
 const http = v1beta1("HTTPIngressRuleValue", "HTTP paths of a host and their backends.", {
-  paths: required(1, list(httpPath), "Paths to match and the backends of each."),
+  paths: required(1, list(httpPath), "Paths, each with its backend."),
 });
 
 const ruleValue = v1beta1("IngressRuleValue", "Routing of an Ingress rule, by protocol.", {
-  http: pointer(1, http, "Routes for HTTP and HTTPS requests."),
+  http: pointer(1, http, "HTTP paths and their backends."),
 });
 
 const rule = v1beta1("IngressRule", "Paths of one host, and the backends to route them to.", {
-  host: value(1, string, "Host to match. Empty matches every host."),
+  host: value(1, string, "Fully qualified domain name of the host. Empty matches all hosts."),
   ingressRuleValue: inline(2, ruleValue, "Routing of requests to the host."),
 });
 
 const spec = v1beta1("IngressSpec", "Desired state of an Ingress.", {
-  ingressClassName: pointer(
-    4,
-    string,
-    "Name of the IngressClass whose controller serves this Ingress.",
-  ),
+  ingressClassName: pointer(4, string, "Name of the IngressClass of the Ingress."),
   backend: pointer(1, backend, "Backend for requests that match no rule."),
-  tls: value(2, list(ingressTLS), "TLS settings of the hosts."),
-  rules: value(3, list(rule), "Routes by host. When empty, all requests go to backend."),
+  tls: value(2, list(ingressTLS), "TLS configuration of the hosts."),
+  rules: value(
+    3,
+    list(rule),
+    "Host rules. If there are none, or none matches, backend handles the request.",
+  ),
 });
 
 export const ingressV1beta1 = v1beta1(

@@ -72,7 +72,7 @@ const typeMetaProperties = {
     type: "string",
   },
   kind: {
-    description: "Kind of the object in CamelCase, `Deployment` for example. Immutable.",
+    description: "Kind of the object in CamelCase, for example `Deployment`. Immutable.",
     type: "string",
   },
 } as const;

@@ -21,7 +21,7 @@ export const objectReference = v1(
     fieldPath: value(
       7,
       string,
-      "Part of the object, if not the whole object is referenced: for example " +
+      "Part of the object, if the reference is not to all of it, for example " +
         "`spec.containers{name}`.",
     ),
   },

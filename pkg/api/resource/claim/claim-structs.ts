@@ -119,7 +119,8 @@ const requestStruct = (structs: Shared) => {
       exactly: pointer(
         2,
         exact,
-        "Exact request, which must be met as specified. Mutually exclusive with firstAvailable.",
+        "Exact request, which must be satisfied as specified. Mutually exclusive with " +
+          "firstAvailable.",
       ),
       firstAvailable: firstAvailable(structs, { number: 3, from: 6 }),
     },

@@ -253,8 +253,8 @@ export const podSecurityContext = v1(
       named("v1.PodSELinuxChangePolicy", "Recursive", "MountOption"),
       "How the SELinux context is applied to volumes: one of Recursive (relabel all files), " +
         "MountOption (mount with the context, where possible; requires the feature gate " +
-        "SELinuxMount). When absent, volumes with ReadWriteOncePod are mounted with it, and " +
-        "others relabeled. Linux only. Beta: feature gate SELinuxChangePolicy.",
+        "SELinuxMount). If absent, volumes with access mode ReadWriteOncePod are mounted with " +
+        "the context, and others relabeled. Linux only. Beta: feature gate SELinuxChangePolicy.",
       { openApi: { enum: false } },
     ),
   },
