@@ -125,7 +125,7 @@ const spec = v1("StatefulSetSpec", "Desired state of a StatefulSet.", {
     5,
     string,
     "Name of the headless Service that governs the StatefulSet and provides the DNS names of " +
-      "its pods. It must exist before the StatefulSet. Immutable.",
+      "its pods. It should exist before the StatefulSet. Immutable.",
     {
       required: false,
     },

@@ -80,8 +80,8 @@ const storageVersionMigrationStatus = v1alpha1(
     resourceVersion: value(
       2,
       string,
-      "Resource version from which objects are compared: those written later are already in " +
-        "the current storage version.",
+      "Resource version at which the controller first observed the migration. Objects written " +
+        "later need no migration.",
     ),
   },
 );

@@ -75,8 +75,8 @@ export const volumeResourceRequirements = v1(
       2,
       resourceList,
       "Minimum storage, by resource: `storage`, in bytes. Can be increased later if the " +
-        "StorageClass allows expansion, and reduced to no less than status.capacity to recover " +
-        "from a failed expansion.",
+        "StorageClass allows expansion, and reduced, but not down to status.capacity, to " +
+        "recover from a failed expansion.",
     ),
   },
 );

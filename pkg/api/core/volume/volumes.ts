@@ -54,7 +54,7 @@ const ephemeralVolumeSource = v1(
 
 export const volumeSource = v1(
   "VolumeSource",
-  "Source of a volume. Exactly one field must be set; emptyDir is the default.",
+  "Source of a volume. Only one field can be set. Defaults to emptyDir.",
   {
     hostPath: pointer(
       1,
@@ -144,7 +144,7 @@ export const volumeSource = v1(
 
 export const volume = v1("Volume", "Named volume in a pod that containers can mount.", {
   name: required(1, string, "Name of the volume: a DNS label, unique within the pod."),
-  volumeSource: inline(2, volumeSource, "Location and type of the volume."),
+  volumeSource: inline(2, volumeSource, "Source that the volume is created from."),
 });
 
 export type Volume = Infer<typeof volume>;

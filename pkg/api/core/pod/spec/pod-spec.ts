@@ -168,7 +168,7 @@ export const podSpec = v1("PodSpec", "Desired state of a pod.", {
   hostNetwork: value(
     11,
     bool,
-    "Whether the pod uses the host's network namespace. hostPort of its container ports then " +
+    "Whether the pod uses the host's network namespace. hostPort of its containers then " +
       "defaults to containerPort. Defaults to false. Immutable in existing pods.",
   ),
   hostPID: value(
@@ -216,14 +216,15 @@ export const podSpec = v1("PodSpec", "Desired state of a pod.", {
     17,
     string,
     "Subdomain of the pod. With it, the fully qualified domain name is " +
-      "<hostname>.<subdomain>.<namespace>.svc.<cluster domain>. DNS needs a headless Service " +
+      "`<hostname>.<subdomain>.<namespace>.svc.<cluster domain>`. DNS needs a headless Service " +
       "of that name. Immutable in existing pods.",
   ),
   affinity: pointer(
     18,
     affinity,
-    "Scheduling constraints: node affinity, pod affinity and pod anti-affinity. Immutable " +
-      "in existing pods.",
+    "Scheduling constraints: node affinity, pod affinity and pod anti-affinity. Immutable in " +
+      "existing pods, but nodeAffinity can be restricted further while schedulingGates is not " +
+      "empty.",
   ),
   schedulerName: value(
     19,
@@ -360,9 +361,8 @@ export const podSpec = v1("PodSpec", "Desired state of a pod.", {
   resources: pointer(
     40,
     resourceRequirements,
-    "Total CPU, memory and hugepages requested by and limited for all containers of the pod " +
-      "together. ResourceClaims are not supported. Immutable in existing pods. Beta: feature " +
-      "gate PodLevelResources.",
+    "Requests and limits of the pod as a whole, which its containers share: cpu, memory and " +
+      "hugepages only. Immutable in existing pods. Beta: feature gate PodLevelResources.",
   ),
   hostnameOverride: pointer(
     41,

@@ -261,8 +261,8 @@ export const topologySpreadConstraint = v1(
       8,
       list(string),
       "Keys of labels of the incoming pod that are merged with their values into " +
-        "labelSelector, for example pod-template-hash. Beta: feature gate " +
-        "MatchLabelKeysInPodTopologySpread.",
+        "labelSelector, for example pod-template-hash. Requires labelSelector. Beta: feature " +
+        "gate MatchLabelKeysInPodTopologySpread.",
       {
         listType: "atomic",
       },
