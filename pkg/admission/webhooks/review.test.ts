@@ -86,6 +86,17 @@ describe("AdmissionReview of a webhook", () => {
       "expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview, got /, Kind=",
     ],
     [
+      "another kind",
+      outcome({ ...response({}), apiVersion: "v1", kind: "Pod" }),
+      'no kind "Pod" is registered for version "v1" ' +
+        'in scheme "k8s.io/apiserver/pkg/util/webhook/client.go:71"',
+    ],
+    [
+      "another version",
+      outcome({ ...response({}), apiVersion: "admission.k8s.io/v1beta1" }),
+      "converting (v1beta1.AdmissionReview) to (v1.AdmissionReview): unknown conversion",
+    ],
+    [
       "a patch",
       outcome(patched('[{"op":"remove","path":"/a"}]')),
       { ...allowed, patch: ["JSONPatch", [{ op: "remove", path: "/a" }]] },

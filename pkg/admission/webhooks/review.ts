@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { escapeHtml, goQuote, type Resource } from "#meta";
+import { escapeHtml, goModules, goQuote, type Resource } from "#meta";
 import { CallFault } from "#request";
 import { DecodeFault, fromJson, parseJson } from "#schema";
 import { type DecodedReview, type Response, reviewV1, reviewV1beta1 } from "./review-types.ts";
@@ -63,15 +63,35 @@ interface Expected extends Review {
   readonly mayPatch: boolean;
 }
 
+const schemeSource = `in scheme "${goModules}/apiserver/pkg/util/webhook/client.go:71"`;
+
 /**
- * Decodes an AdmissionReview. Wrong types fail as in Go's decoder.
+ * Decodes an AdmissionReview. Another kind, another version than that of the request, and wrong types
+ * fail as in Go's decoder; an absent kind is that of the request.
  * @throws DecodeFault
  */
 export function decodeReview(review: unknown, apiVersion: string): DecodedReview {
   const struct = apiVersion.endsWith("/v1") ? reviewV1 : reviewV1beta1;
   const { apiVersion: version = "", kind = "" } = review as DecodedReview;
+  if (kind !== "" && version !== "") checkReviewType({ kind, version }, apiVersion);
   const decoded = fromJson(struct, review, { root: true }) as DecodedReview;
   return { ...decoded, apiVersion: String(version), kind: String(kind) };
+}
+
+function checkReviewType(
+  { kind, version }: { readonly kind: string; readonly version: string },
+  apiVersion: string,
+): void {
+  const [group, wanted] = apiVersion.split("/");
+  const got = spokenVersions.find((each) => version === `${group}/${each}`);
+  if (kind !== "AdmissionReview" || got === undefined) {
+    const named = `no kind ${goQuote(String(kind))} is registered for version`;
+    throw new DecodeFault(`${named} ${goQuote(String(version))} ${schemeSource}`);
+  }
+  if (got === wanted) return;
+  throw new DecodeFault(
+    `converting (${got}.AdmissionReview) to (${wanted}.AdmissionReview): unknown conversion`,
+  );
 }
 
 /** @throws CallFault for a response that does not match the request, or violates the API */
