@@ -128,10 +128,11 @@ describe("server", () => {
 
   it("warns with a failure, too", async () => {
     const { status } = notFound({ group: "", plural: "configmaps" }, "a");
-    const failure = new StatusError(status, {}, ['unknown field "é"']);
+    const failure = new StatusError(status, {}, ['unknown field "é"', "a\nb", ""]);
     const server = serverOf({ get: () => Promise.reject(failure) });
     const { headers } = await ask(server, { url: objectPath });
-    const [warning] = headers["warning"] as readonly string[];
+    const [warning, ...others] = headers["warning"] as readonly string[];
+    assert.deepEqual(others, []);
     const sent = Buffer.from(warning!, "latin1").toString("utf8");
     assert.equal(sent, '299 - "unknown field \\"é\\""');
   });

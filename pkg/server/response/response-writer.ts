@@ -271,7 +271,7 @@ const plainWarning = /^[ !#-[\]-~]*$/;
 /** A Warning header (RFC 7234) with code 299; its bytes are UTF-8. */
 function warningHeader(text: string): string {
   if (plainWarning.test(text)) return `299 - "${text}"`;
-  const quoted = text.replace(/\p{Cc}/gu, "").replace(/["\\]/g, "\\$&");
+  const quoted = text.replace(/["\\]/g, "\\$&");
   return `299 - "${Buffer.from(quoted, "utf8").toString("latin1")}"`;
 }
 
@@ -281,11 +281,11 @@ const maxTotalChars = 4096;
 const maxWarningChars = 256;
 
 /**
- * Warning headers of a response, without duplicates. If they exceed the limit in total, each text is
- * truncated, and the last ones are dropped.
+ * Warning headers of a response, without duplicates and texts with control characters. If they exceed
+ * the limit in total, each text is truncated, and the last ones are dropped.
  */
 export function warningHeaders(texts: readonly string[]): readonly string[] {
-  const all = [...new Set(texts)].filter((text) => text !== "");
+  const all = [...new Set(texts)].filter((text) => text !== "" && !/\p{Cc}/u.test(text));
   const total = all.reduce((sum, text) => sum + text.length, 0);
   if (total <= maxTotalChars) return all.map(warningHeader);
   let left = maxTotalChars;
