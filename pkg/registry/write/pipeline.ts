@@ -45,7 +45,7 @@ const storeNewObject: readonly WriteStep[] = [
 const storeChangedObject: readonly WriteStep[] = [
   step.mutatingAdmission,
   step.restoreManagedFields,
-  step.matchPath,
+  step.matchNamespace,
   step.dedupeOwnerReferences,
   step.keepManagedFieldsTimestamps,
   step.checkResourceVersion,

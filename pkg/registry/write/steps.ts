@@ -113,6 +113,14 @@ export function resetSystemFields({ object }: Write): void {
   metadata.resetSystemFields(object.metadata);
 }
 
+/**
+ * Throws 400 unless the object's namespace matches the request's path; a changed name of an existing
+ * object is found by its validation.
+ */
+export function matchNamespace({ request, object }: Write): void {
+  metadata.matchNamespace(request, object.metadata);
+}
+
 /** Throws 400 unless the object's namespace and name match the request's path. */
 export function matchPath({ request, object }: Write): void {
   metadata.matchNamespace(request, object.metadata);

@@ -132,6 +132,7 @@ describe("admission webhooks", () => {
         ? patchOf({ op: "add", path: "/spec/containers/-", value: { name: "b", image: "b" } })
         : patchOf({ op: "remove", path: "/no/such/thing" }),
     );
+    await send(server, "POST", configMaps, configMap("kept"));
     await configure("Mutating", "defaults", [{ rules }]);
     const account = { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "default" } };
     await send(server, "POST", "/api/v1/namespaces/default/serviceaccounts", account);
@@ -143,6 +144,12 @@ describe("admission webhooks", () => {
     assert.equal(body.spec?.containers[1].imagePullPolicy, "Always", JSON.stringify(body));
     webhook.answers(() => patchOf({ op: "add", path: "/metadata/namespace", value: "elsewhere" }));
     assert.equal((await send(server, "POST", configMaps, configMap("moved"))).status, 400);
+    webhook.answers(() => patchOf({ op: "replace", path: "/metadata/name", value: "renamed" }));
+    const renamed = await send(server, "PUT", `${configMaps}/kept`, configMap("kept"));
+    assert.equal(
+      renamed.body.message,
+      'ConfigMap "renamed" is invalid: metadata.name: Invalid value: "renamed": field is immutable',
+    );
     webhook.answers(() => patchOf({ op: "replace", path: "/metadata", value: "text" }));
     assert.equal((await send(server, "POST", configMaps, configMap("text"))).status, 500);
     webhook.answers(() => patchOf({ op: "remove", path: "/no/such/thing" }));
