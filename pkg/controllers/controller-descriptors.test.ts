@@ -4,7 +4,7 @@ import { selectControllers } from "./controller-descriptors.ts";
 const named = (...words: readonly string[]) => selectControllers(words).map(({ name }) => name);
 
 describe("--controllers", () => {
-  it("takes * for all that are enabled by default", () => {
+  it("expands * to all that are enabled by default", () => {
     const all = named("*");
     assert.ok(all.includes("namespace-controller") && all.includes("garbage-collector-controller"));
     assert.ok(!all.includes("token-cleaner-controller"));
@@ -19,7 +19,7 @@ describe("--controllers", () => {
     assert.deepEqual(named("tokencleaner", "-tokencleaner"), []);
   });
 
-  it("refuses unknown names", () => {
+  it("rejects unknown names", () => {
     assert.throws(
       () => named("*", "nonsense"),
       /"nonsense" is not in the list of known controllers/,

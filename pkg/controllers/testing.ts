@@ -110,7 +110,7 @@ export interface ControllerTest {
   stop(): Promise<void>;
 }
 
-/** Starts a controller on a registry of its own, or on `test`. */
+/** Starts a controller on a new registry, or on `test`. */
 export async function startController(
   run: (context: ControllerContext) => Promise<void>,
   options: { readonly test?: TestRegistry } & Partial<Pick<Parts, "clock" | "getRaw">> = {},

@@ -23,7 +23,7 @@ describe("validatingadmissionpolicy-status-controller", () => {
       return Number(status?.observedGeneration ?? 0) === generation ? status : undefined;
     });
 
-  it("warns of expressions that do not fit the type, and takes it back when they are mended", async () => {
+  it("writes warnings for ill-typed expressions, and removes them when they are fixed", async () => {
     await post("p", "object.spec.replica > 1");
     const { typeChecking } = await checked("p", 1);
     const [warning] = typeChecking.expressionWarnings;

@@ -33,7 +33,7 @@ describe("identity lease of the API server", () => {
     return name === undefined ? undefined : (await run.test.get(`${leases}/${name}`)).object;
   };
 
-  it("is made with host and label, and expired ones of others are removed", async () => {
+  it("is created with hostname and label, and expired Leases of other servers are deleted", async () => {
     const { metadata, spec } = await run.until(own);
     assert.equal(metadata.labels["kubernetes.io/hostname"], "host");
     assert.equal(metadata.labels["apiserver.kubernetes.io/identity"], "kube-apiserver");
@@ -42,7 +42,7 @@ describe("identity lease of the API server", () => {
     assert.ok((await run.test.names(leases)).includes("apiserver-other"));
   });
 
-  it("is renewed; a failed renewal is reported and made up for", async () => {
+  it("is renewed; a failed renewal is reported and retried", async () => {
     const { spec } = await run.until(own);
     run.failNext("update", "leases", 1);
     const renewed = await run.until(async () => {

@@ -19,7 +19,7 @@ describe("local APIServices", () => {
     await ensure();
   });
 
-  it("are made for every served version, and restored", async () => {
+  it("are created for every served version, and restored", async () => {
     const names = await test.names(services);
     for (const name of ["v1.", "v1.apps", "v1.batch"]) assert.ok(names.includes(name), name);
     const { spec } = (await test.get(`${services}//v1.batch`)).object;

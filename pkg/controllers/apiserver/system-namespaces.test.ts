@@ -3,7 +3,7 @@ import { testRegistry } from "../../registry/testing.ts";
 import { runSystemNamespaces } from "./system-namespaces.ts";
 
 describe("system namespaces", () => {
-  it("are restored within a minute, also after a failure", async () => {
+  it("are restored within a minute, even after a failure", async () => {
     const test = await testRegistry({ namespaces: ["default", "mine"] });
     const life = new AbortController();
     const reports: string[] = [];

@@ -129,7 +129,7 @@ describe("horizontal-pod-autoscaler-controller", () => {
     );
   });
 
-  it("keeps the count within the tolerance", async () => {
+  it("keeps the replica count within the tolerance", async () => {
     await makeDeployment(2, ["540m", "540m"]);
     await makeAutoscaler({});
     const status = await look(reason("ScalingActive", "ValidMetricFound"));
@@ -149,7 +149,7 @@ describe("horizontal-pod-autoscaler-controller", () => {
     assert.equal(status.currentReplicas, 4);
   });
 
-  it("follows the policies of behavior, and their periods", async () => {
+  it("applies the scaling policies of behavior, and their periods", async () => {
     await makeDeployment(2, ["4", "4"]);
     const policies = [{ type: "Pods", value: 1, periodSeconds: 60 }];
     const scaleUp = { stabilizationWindowSeconds: 0, policies };
@@ -160,7 +160,7 @@ describe("horizontal-pod-autoscaler-controller", () => {
     assert.ok(test.clock.now() - began >= 45_000, "one pod per minute");
   });
 
-  it("counts a pod without a sample as idle on the way up, as fully used on the way down", async () => {
+  it("treats a pod without a sample as idle on scale-up, as fully used on scale-down", async () => {
     await makeDeployment(2, ["1"]);
     await makeAutoscaler({ behavior: { scaleDown: { stabilizationWindowSeconds: 0 } } });
     // (100 % + 0 %) / 2 is the target.
@@ -169,7 +169,7 @@ describe("horizontal-pod-autoscaler-controller", () => {
     assert.equal(status.currentMetrics[0].resource.current.averageUtilization, 100);
   });
 
-  it("reports the missing request", async () => {
+  it("reports a missing resource request", async () => {
     await makeDeployment(1, ["1"]);
     const containers = [{ name: "c", image: "i" }];
     await test.post(pods, { metadata: { name: "bare", labels }, spec: { containers } });
@@ -182,7 +182,7 @@ describe("horizontal-pod-autoscaler-controller", () => {
     );
   });
 
-  it("without a metrics server clamps to the bounds, and reports the error", async () => {
+  it("clamps to the bounds without a metrics server, and reports the error", async () => {
     await makeDeployment(2, []);
     metrics.clear();
     await makeAutoscaler({ minReplicas: 3 });
@@ -211,7 +211,7 @@ describe("horizontal-pod-autoscaler-controller", () => {
     assert.match(condition(status, "AbleToScale").message, /deployments\.apps "web" not found$/);
   });
 
-  it("refuses pods that another autoscaler scales", async () => {
+  it("rejects pods that another autoscaler scales", async () => {
     await makeDeployment(2, ["2", "2"]);
     await makeAutoscaler({ minReplicas: 2, maxReplicas: 2 });
     const scaleTargetRef = { apiVersion: "apps/v1", kind: "Deployment", name: "web" };
@@ -221,7 +221,7 @@ describe("horizontal-pod-autoscaler-controller", () => {
     assert.match(condition(status, "ScalingActive").message, /^pods by selector app=web are /);
   });
 
-  it("scales by metrics of pods, objects and the outside", async () => {
+  it("scales by pods, object and external metrics", async () => {
     await makeDeployment(2, []);
     const custom = "/apis/custom.metrics.k8s.io/v1beta2/namespaces/ns";
     const item = (name: string, value: string) => ({ describedObject: { name }, value });
@@ -254,7 +254,7 @@ describe("horizontal-pod-autoscaler-controller", () => {
     assert.ok(asked.includes(`${external}?labelSelector=of%3Dweb`));
   });
 
-  it("tries again after a failed write", async () => {
+  it("retries after a failed write", async () => {
     await makeDeployment(2, ["1", "1"]);
     run.failNext("update", "deployments", 1);
     await makeAutoscaler({});

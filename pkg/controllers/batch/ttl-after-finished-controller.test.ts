@@ -27,7 +27,7 @@ describe("ttl-after-finished-controller", () => {
     await test.patch(`${jobs}/${name}/status`, { status: { startTime: time, conditions } });
   }
 
-  it("deletes a finished Job when its time to live is over", async () => {
+  it("deletes a finished Job when its TTL has expired", async () => {
     await makeJob(test, "short", { ttlSecondsAfterFinished: 60 });
     await makeJob(test, "kept");
     await makeJob(test, "running", { ttlSecondsAfterFinished: 0 });
@@ -42,7 +42,7 @@ describe("ttl-after-finished-controller", () => {
     assert.deepEqual(metadata.finalizers, ["foregroundDeletion"]);
   });
 
-  it("reads the Job again, since its time to live may have been extended", async () => {
+  it("reads the Job before the deletion, since its TTL may have been extended", async () => {
     await makeJob(test, "more", { ttlSecondsAfterFinished: 60 });
     await finish("more");
     await pass(test, 1_000);

@@ -41,7 +41,7 @@ describe("bootstrap-signer-controller", () => {
       return keys.sort().join() === ids.map((id) => `jws-kubeconfig-${id}`).join();
     });
 
-  it("signs cluster-info with every token that is for signing, with a detached JWS", async () => {
+  it("signs cluster-info with every signing token, as detached JWS", async () => {
     await postToken(run, "silent", {});
     await postToken(run, "past00", { ...signing, expiration: "2020-01-01T00:00:00Z" });
     await postToken(run, "abcdef", signing);
@@ -90,7 +90,7 @@ describe("bootstrap-signer-controller without cluster-info", () => {
       return data["jws-kubeconfig-abcdef"] && data;
     });
 
-  it("creates it for the first token that signs, and again when it was deleted", async () => {
+  it("creates it for the first signing token, and recreates it when deleted", async () => {
     run.failNext("create", "configmaps", 2);
     await postToken(run, "silent", {});
     await postToken(run, "abcdef", signing);
@@ -117,7 +117,7 @@ describe("token-cleaner-controller", () => {
       return names.join() === ids.map((id) => `bootstrap-token-${id}`).join();
     });
 
-  it("deletes expired tokens, those that expire later, and those of no readable time", async () => {
+  it("deletes tokens that have expired, when they expire, and with an invalid expiration", async () => {
     await postToken(run, "always", {});
     await postToken(run, "past00", { expiration: "2020-01-01T00:00:00Z" });
     await postToken(run, "soon00", { expiration: new Date(Date.now() + 300).toISOString() });

@@ -63,7 +63,7 @@ describe("certificatesigningrequest-approving-controller", () => {
       assert.equal(await conditionsOf(name), undefined, name);
   });
 
-  it("retries when the review or the approval fails", async () => {
+  it("retries if the review or the approval fails", async () => {
     allowed = ["nodeclient"];
     failingReviews = 2;
     run.failNext("update", "certificatesigningrequests", 2);

@@ -120,7 +120,7 @@ function kubeletRefusal(signer: Signer, names: RequestedNames): string | undefin
     return "the organization of the subject must be system:nodes";
   }
   if (!commonName.startsWith("system:node:")) {
-    return "the common name of the subject must begin with system:node:";
+    return "the common name of the subject must start with system:node:";
   }
   const isServing = signer === "kubelet-serving";
   const allowed = isServing ? ["dns", "ip"] : [];

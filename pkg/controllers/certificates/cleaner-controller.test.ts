@@ -43,7 +43,7 @@ describe("certificatesigningrequest-cleaner-controller", () => {
     assert.ok((await left([])) >= 24);
   });
 
-  it("reports a failed delete, and tries again in the next round", async () => {
+  it("reports a failed delete, and retries in the next round", async () => {
     run.failNext("delete", "certificatesigningrequests", 1);
     await left(["waiting"]);
     assert.equal(run.calls("delete", "certificatesigningrequests"), 2);

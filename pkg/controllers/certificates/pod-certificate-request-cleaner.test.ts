@@ -43,7 +43,7 @@ describe("podcertificaterequest-cleaner-controller", () => {
     assert.ok(minutes >= 15 && minutes < 25, `${minutes}`);
   });
 
-  it("reports a failed delete, and tries again in the next round", async () => {
+  it("reports a failed delete, and retries in the next round", async () => {
     run.failNext("delete", "podcertificaterequests", 1);
     await run.until(async () => {
       test.clock.advance(60_000);

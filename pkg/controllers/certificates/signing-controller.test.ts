@@ -53,7 +53,7 @@ describe("certificatesigningrequest-signing-controller", () => {
     assert.equal((await statusOf("denied"))?.certificate, undefined);
   });
 
-  it("limits the validity to the setting, and grants less where less is asked for", async () => {
+  it("limits the validity to the setting, and grants less if less is requested", async () => {
     const hours = async (name: string, expirationSeconds: number) => {
       await post(name, { expirationSeconds });
       await decide(name, "Approved");
@@ -63,7 +63,7 @@ describe("certificatesigningrequest-signing-controller", () => {
     assert.ok(Math.abs((await hours("short", 3600)) - 1) < 0.2);
   });
 
-  it("fails a request whose usages the signer does not allow", async () => {
+  it("fails a request with usages that the signer does not allow", async () => {
     await post("server", { usages: ["server auth"] });
     await decide("server", "Approved");
     const failed = await run.until(async () =>

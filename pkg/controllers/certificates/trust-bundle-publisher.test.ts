@@ -35,7 +35,7 @@ describe("kube-apiserver-serving-clustertrustbundle-publisher-controller", () =>
     assert.deepEqual(spec, { signerName, trustBundle });
   });
 
-  it("puts back a bundle that was deleted, and deletes other ones of the signer", async () => {
+  it("recreates a deleted bundle, and deletes other bundles of the signer", async () => {
     const name = await published();
     await test.remove(`${bundles}/${name}`);
     assert.equal(await published(), name);

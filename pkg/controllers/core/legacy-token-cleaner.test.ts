@@ -86,7 +86,7 @@ describe("legacy-serviceaccount-token-cleaner-controller", () => {
     assert.ok((await days(async () => (await invalidSince("idle")) !== undefined)) >= periodDays);
   });
 
-  it("reports that tracking is not there", async () => {
+  it("reports that tracking has not started", async () => {
     const name = "kube-apiserver-legacy-service-account-token-tracking";
     await test.remove(`v1/configmaps/kube-system/${name}`);
     const controller = await start();

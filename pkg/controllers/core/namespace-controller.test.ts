@@ -75,7 +75,7 @@ describe("namespace-controller", () => {
     assert.deepEqual(await run.test.names("v1/configmaps/ns"), []);
   });
 
-  it("deletes pods first, and keeps other content while there are some", async () => {
+  it("deletes pods first, and other content only once they are gone", async () => {
     const finalizers = ["example.com/hold"];
     const spec = { containers: [{ name: "c", image: "i" }] };
     await run.test.post("v1/pods/ns", { metadata: { name: "p", finalizers }, spec });

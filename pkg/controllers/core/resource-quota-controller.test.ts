@@ -26,14 +26,14 @@ describe("resourcequota-controller", () => {
     spec: { containers: [{ name: "c", image: "i", resources: { requests: { cpu } } }] },
   });
 
-  it("counts objects and requests, and puts the limits in force", async () => {
+  it("counts objects and requests, and enforces the limits", async () => {
     await run.test.post("v1/pods/ns", pod("750m"));
     await makeQuota();
     await run.until(usedIs("2", "750m"));
     assert.deepEqual((await run.test.get(quota)).object.status.hard, hard);
   });
 
-  it("lowers the usage after deletions, and when a pod has ended", async () => {
+  it("lowers the usage after deletions, and when a pod terminates", async () => {
     await run.test.post("v1/pods/ns", pod("1"));
     await makeQuota();
     await run.until(usedIs("2", "1"));
@@ -50,7 +50,7 @@ describe("resourcequota-controller", () => {
     assert.ok(run.calls("update", "resourcequotas") >= 3);
   });
 
-  it("keeps the former usage of what cannot be listed, and counts it later", async () => {
+  it("keeps the previous usage of resources that cannot be listed, and counts them later", async () => {
     await makeQuota();
     await run.until(usedIs("2", "0"));
     run.failNext("list", "configmaps", 4);

@@ -138,7 +138,7 @@ class ResourceQuotaController {
       await this.context.client.update(resourceQuotas, quota, { subresource: "status" });
     } catch (error) {
       if (!isConflict(error)) throw error;
-      throw new RequeueAfter("admission changed the usage meanwhile", debounceMs);
+      throw new RequeueAfter("admission changed the usage concurrently", debounceMs);
     }
   }
 

@@ -14,7 +14,7 @@ describe("serviceaccount-controller", () => {
     return (await run.test.get(`v1/serviceaccounts/${namespace}/default`)).object.metadata.uid;
   };
 
-  it("makes the account `default` in each namespace, and again when it is deleted", async () => {
+  it("creates the ServiceAccount `default` in each namespace, and recreates it when deleted", async () => {
     const first = await run.until(() => uidOf("ns"));
     await run.test.post("v1/namespaces", { metadata: { name: "later" } });
     await run.until(() => uidOf("later"));
@@ -31,7 +31,7 @@ describe("serviceaccount-controller", () => {
     assert.ok(run.calls("create", "serviceaccounts") >= 4);
   });
 
-  it("makes none in a terminating namespace", async () => {
+  it("creates none in a terminating namespace", async () => {
     await run.until(() => uidOf("ns"));
     const finalizers = ["example.com/hold"];
     await run.test.post("v1/namespaces", { metadata: { name: "going", finalizers } });

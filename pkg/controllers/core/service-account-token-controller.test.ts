@@ -35,7 +35,7 @@ describe("serviceaccount-token-controller", () => {
     await run.until(isGone);
   });
 
-  it("deletes a Secret of an account that does not exist, or had another uid", async () => {
+  it("deletes a Secret of a missing ServiceAccount, or of one with another UID", async () => {
     await post("nobody");
     await run.until(isGone);
     await run.test.post("v1/serviceaccounts/ns", { metadata: { name: "robot" } });

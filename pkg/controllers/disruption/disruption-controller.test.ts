@@ -88,7 +88,7 @@ beforeEach(async () => {
 afterEach(() => run.stop());
 
 describe("disruption-controller: the status of a budget", () => {
-  it("counts pods against a number, as they come, get ready and go", async () => {
+  it("counts pods against a number, as they are created, become ready and are deleted", async () => {
     await makeBudget("b", { minAvailable: 2 });
     await comesTo("b", "0 0/2 0 InsufficientPods");
     for (const name of ["p1", "p2", "p3"]) await makePod(name, undefined, false);
@@ -103,7 +103,7 @@ describe("disruption-controller: the status of a budget", () => {
     await comesTo("b", "1 1/1 0 InsufficientPods");
   });
 
-  it("writes nothing when nothing has changed", async () => {
+  it("writes nothing if nothing has changed", async () => {
     await makePod("p");
     await makeBudget("b", { minAvailable: 0 });
     await comesTo("b", "1 1/0 1 SufficientPods");
@@ -138,7 +138,7 @@ describe("disruption-controller: the status of a budget", () => {
     ["replicasets", "ReplicaSet"],
     ["statefulsets", "StatefulSet"],
   ] as const) {
-    it(`takes the number of pods from a ${kind}, and follows it`, async () => {
+    it(`derives the expected pods from the scale of a ${kind}, also after it changes`, async () => {
       const owner = await makeOwner(plural, kind);
       await makePod("p", owner);
       await makeBudget("b", { minAvailable: "10%" });
@@ -149,7 +149,7 @@ describe("disruption-controller: the status of a budget", () => {
     });
   }
 
-  it("takes the number of pods from the Deployment of their ReplicaSets, once", async () => {
+  it("derives the expected pods from the Deployment of several ReplicaSets once", async () => {
     const deployment = await makeOwner("deployments", "Deployment", { name: "d" });
     for (const name of ["old", "new"]) {
       const set = await makeOwner("replicasets", "ReplicaSet", { name, owner: deployment });
@@ -159,7 +159,7 @@ describe("disruption-controller: the status of a budget", () => {
     await comesTo("b", "10 2/1 1 SufficientPods");
   });
 
-  it("adds up different controllers", async () => {
+  it("adds up the scales of different controllers", async () => {
     await makePod("p", await makeOwner("replicasets", "ReplicaSet", { replicas: 3 }));
     await makePod("q", await makeOwner("statefulsets", "StatefulSet", { replicas: 4 }));
     await makeBudget("b", { maxUnavailable: 5 });
@@ -199,7 +199,7 @@ describe("disruption-controller: the status of a budget", () => {
     ],
   ];
   for (const [what, owner, message] of failures) {
-    it(`allows nothing for pods with a controller ${what}, until that is mended`, async () => {
+    it(`allows no disruption of pods with a controller ${what}, until that is fixed`, async () => {
       await makePod("p", owner);
       await makeBudget("b", { minAvailable: "10%" });
       const status = await run.until(async () => {
@@ -231,7 +231,7 @@ describe("disruption-controller: evictions", () => {
     assert.equal(await evict("p2"), "accepted");
   });
 
-  it("count as disruptions for two minutes if the pod does not go", async () => {
+  it("count as disruptions for two minutes if the pod is not deleted", async () => {
     const now = new Date(test.clock.now()).toISOString().replace(/\.\d+/, "");
     // What an API server leaves that dies between the budget's status and the pod's deletion.
     await test.patch(`${budgets}/b/status`, {
@@ -248,7 +248,7 @@ describe("disruption-controller: evictions", () => {
     assert.equal(event.reason, "NotDeleted");
   });
 
-  it("of pods in two budgets are announced to fail", async () => {
+  it("are announced to fail for pods in two budgets", async () => {
     await makeBudget("other", { minAvailable: 0 });
     await comesTo("other", "3 3/0 3 SufficientPods");
     await setReady("p1", false);
@@ -260,7 +260,7 @@ describe("disruption-controller: evictions", () => {
 });
 
 describe("disruption-controller: failures and restarts", () => {
-  it("retries a failed update, and one that a newer version refuses", async () => {
+  it("retries a failed update, and a conflict", async () => {
     run.failNext("update", "poddisruptionbudgets", 3);
     await makePod("p");
     await makeBudget("b", { minAvailable: 0 });
@@ -278,7 +278,7 @@ describe("disruption-controller: failures and restarts", () => {
     });
   });
 
-  it("continues where another process stopped", async () => {
+  it("continues after another process stopped", async () => {
     await makePod("p");
     await makeBudget("b", { minAvailable: 1 });
     await comesTo("b", "1 1/1 0 InsufficientPods");
@@ -296,7 +296,7 @@ describe("disruption-controller: DisruptionTarget", () => {
     return status.conditions.find(({ type }: any) => type === "DisruptionTarget").status;
   };
 
-  it("is reset after two minutes without a deletion, unless a kubelet or the end set it", async () => {
+  it("is reset after two minutes without deletion, unless a kubelet set it or the pod terminated", async () => {
     const names = ["stale", "by-kubelet", "ended"];
     for (const name of names) await makePod(name);
     const set = (name: string, status: object) => test.patch(`${pods}/${name}/status`, { status });

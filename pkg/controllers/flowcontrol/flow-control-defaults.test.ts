@@ -37,7 +37,7 @@ describe("flow control defaults", () => {
     report: (what: string, error: unknown) => void reports.push(`${what}: ${String(error)}`),
   });
 
-  it("makes all, and restores the spec of those that are its own", async () => {
+  it("creates all defaults, and restores their spec if auto-update is enabled", async () => {
     await ensureFlowControlDefaults(access());
     assert.ok((await test.names(levels)).includes("catch-all"));
     assert.ok((await test.names(schemas)).includes("probes"));
@@ -49,7 +49,7 @@ describe("flow control defaults", () => {
     assert.ok((await test.names(schemas)).includes("probes"));
   });
 
-  it("does not update an object with annotation false", async () => {
+  it("does not update an object with auto-update annotation false", async () => {
     await ensureFlowControlDefaults(access());
     await test.patch(`${levels}//system`, {
       metadata: { annotations: { "apf.kubernetes.io/autoupdate-spec": "false" } },
@@ -60,7 +60,7 @@ describe("flow control defaults", () => {
     assert.equal(spec.limited.nominalConcurrencyShares, 7);
   });
 
-  it("restores a mandatory object as soon as it is deleted, without a minute's wait", async () => {
+  it("restores a deleted mandatory object immediately", async () => {
     await ensureFlowControlDefaults(access());
     const { informers } = contextOn(access());
     const running = runFlowControlDefaults(access(), informers);
@@ -75,7 +75,7 @@ describe("flow control defaults", () => {
     await running;
   });
 
-  it("reads the annotation as Go reads booleans", async () => {
+  it("parses the annotation as Go parses booleans", async () => {
     await ensureFlowControlDefaults(access());
     const sharesWith = async (said: string) => {
       await test.patch(`${levels}//system`, {

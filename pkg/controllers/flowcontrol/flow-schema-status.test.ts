@@ -26,7 +26,7 @@ describe("flow schema status", () => {
   const becomes = (name: string, status: string) =>
     run.until(async () => ((await dangling(name))?.status === status ? dangling(name) : undefined));
 
-  it("follows creation and deletion of the priority level in the condition", async () => {
+  it("updates the condition when the priority level is created or deleted", async () => {
     await makeSchema("s");
     assert.equal((await becomes("s", "True")).reason, "NotFound");
     await makeLevel();
@@ -44,7 +44,7 @@ describe("flow schema status", () => {
     assert.ok(run.calls("patch", "flowschemas") >= 3);
   });
 
-  it("writes nothing while the condition is right", async () => {
+  it("writes nothing while the condition is correct", async () => {
     await makeLevel();
     await makeSchema("s");
     await becomes("s", "False");

@@ -70,7 +70,7 @@ describe("garbage collector", () => {
     }
   });
 
-  it("deletes a circle of objects that block each other's deletion", async () => {
+  it("deletes a cycle of objects that block each other's deletion", async () => {
     const blocking = { blockOwnerDeletion: true };
     const first = await make("first", []);
     const second = await make("second", [ref("first", first, blocking)]);
@@ -81,7 +81,7 @@ describe("garbage collector", () => {
     await until([]);
   });
 
-  it("orphans, and waits for dependents, as the deletion asks", async () => {
+  it("orphans dependents or waits for them, by the propagation policy", async () => {
     const owner = await make("owner", []);
     await make("child", [ref("owner", owner)]);
     await test.remove(`${maps}/owner`, { propagationPolicy: "Orphan" });

@@ -118,7 +118,7 @@ describe("coordinated leader election", () => {
     return (await server.fetch(`${group}/${path}`)).json();
   }
 
-  it("lets the oldest emulated version lead, and hands over when an older one comes", async () => {
+  it("elects the oldest emulated version, and hands over when an older one appears", async () => {
     candidate("newer", "1.34.0");
     await until(() => leading[0] === "newer", "no candidate leads");
     const lease = await read("v1/namespaces/default/leases/lock");
@@ -132,7 +132,7 @@ describe("coordinated leader election", () => {
     );
   });
 
-  it("pings candidates, and does not elect an unresponsive one", async () => {
+  it("pings candidates, and elects no unresponsive one", async () => {
     const path = `${group}/v1beta1/namespaces/default/leasecandidates`;
     const spec = {
       leaseName: "lock",
@@ -154,7 +154,7 @@ describe("coordinated leader election", () => {
   });
 });
 
-describe("candidates of an election", () => {
+describe("LeaseCandidates", () => {
   it("are deleted after being unresponsive for hours", async () => {
     const test = await testRegistry();
     const life = new AbortController();

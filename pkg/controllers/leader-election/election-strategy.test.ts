@@ -28,7 +28,7 @@ describe("election strategy", () => {
 
   it("returns undefined without candidates", () => assert.equal(pickBestLeader([]), undefined));
 
-  it("is that of the newest binaries, if they agree", () => {
+  it("is that of the newest binaries if they agree", () => {
     const agree = candidates("a 1.33.0 1.33.0 Other", "b 1.34.0 1.33.0");
     assert.equal(electionStrategy(agree), oldestEmulation);
     const differ = candidates("a 1.34.0 1.33.0 Other", "b 1.34.0 1.33.0");

@@ -47,7 +47,7 @@ describe("network controllers", () => {
     const network = { cidrs: ["10.7.0.0/24"], nodePorts: { first: 30_000, last: 32_767 } };
     const ensure = () => ensureKubernetesService({ ...parts(), network, port: 7443 });
 
-    it("is made at the first address of the network, with a ready ServiceCIDR", async () => {
+    it("is created with the first address of the Service CIDR, with a ready ServiceCIDR", async () => {
       await ensure();
       const { spec } = (await test.get("v1/services/default/kubernetes")).object;
       assert.deepEqual([spec.clusterIP, spec.ports[0].targetPort], ["10.7.0.1", 7443]);
@@ -114,7 +114,7 @@ describe("network controllers", () => {
       return work;
     };
 
-    it("list every server, in Endpoints and EndpointSlice, until it shuts down", async () => {
+    it("list every server in Endpoints and EndpointSlice until it shuts down", async () => {
       void start("10.1.1.1");
       await until(async () => (await addresses()) === "10.1.1.1");
       const second = new AbortController();
@@ -135,7 +135,7 @@ describe("network controllers", () => {
       assert.equal(await addresses(), "10.1.1.1");
     });
 
-    it("are published in a later round when the first failed", async () => {
+    it("are published in a later round if the first fails", async () => {
       void start("10.1.1.1", failing("create", 1));
       await until(async () => reports.length > 0);
       assert.match(reports[0] ?? "", /injected/);
@@ -146,7 +146,7 @@ describe("network controllers", () => {
     });
   });
 
-  it("the repair of Service addresses continues after an error, and reports conflicts", async () => {
+  it("the repair of cluster IPs continues after an error, and reports conflicts", async () => {
     running.push(runServiceIpRepair({ ...parts(), registry: failing("repair", 1) }));
     await until(async () => {
       test.clock.advance(60_000);

@@ -46,7 +46,7 @@ describe("service-cidr-controller", () => {
     assert.equal(status.conditions[0].message, "Kubernetes Service CIDR is ready");
   });
 
-  it("lets an unused one go after the grace period of ten seconds", async () => {
+  it("releases an unused one after the grace period of ten seconds", async () => {
     await make("extra", "10.5.0.0/24");
     await isReady("extra");
     await use("10.6.0.1");
@@ -71,7 +71,7 @@ describe("service-cidr-controller", () => {
     await left();
   });
 
-  it("lets one in use go when another takes over its addresses", async () => {
+  it("releases one in use when another contains its addresses", async () => {
     await make("small", "10.5.0.0/24");
     await make("half", "10.5.0.0/25");
     await use("10.5.0.9");

@@ -35,7 +35,7 @@ describe("taint-eviction-controller", () => {
   });
   afterEach(() => run.stop());
 
-  it("deletes pods that do not tolerate the taint, at once or when their time is over", async () => {
+  it("deletes pods that do not tolerate the taint, immediately or after tolerationSeconds", async () => {
     await makePod(test, "none", "a");
     await makePod(test, "short", "a", tolerating(10));
     await makePod(test, "forever", "a", tolerating());
@@ -72,7 +72,7 @@ describe("taint-eviction-controller", () => {
     ]);
   });
 
-  it("keeps the time of a pod whose node gets another tolerated taint", async () => {
+  it("keeps the eviction time of a pod whose node gets another tolerated taint", async () => {
     await makePod(test, "short", "a", {
       tolerations: [{ operator: "Exists", effect: "NoExecute", tolerationSeconds: 10 }],
     });
@@ -83,7 +83,7 @@ describe("taint-eviction-controller", () => {
     assert.ok(await isDeleted(test, "short"));
   });
 
-  it("evicts pods that are bound to a tainted node, after failures, too", async () => {
+  it("evicts pods that are bound to a tainted node, even after failures", async () => {
     await setTaints(test, [taint]);
     run.failNext("delete", "pods", 2);
     await makePod(test, "late", "a");
@@ -93,7 +93,7 @@ describe("taint-eviction-controller", () => {
     });
   });
 
-  it("ends the same after a crash at any write", async () => {
+  it("reaches the same state after a crash at any write", async () => {
     const crashes = await crashAfterEveryWrite({
       controllers: [runTaintEvictionController],
       play: async ({ test, until }) => {

@@ -1,4 +1,4 @@
-/** What tests do with nodes, in the place of kubelets. */
+/** Acts on nodes in place of kubelets, for tests. */
 import { quietTurns } from "../../base/testing.ts";
 import type { TestRegistry } from "../../registry/testing.ts";
 import { listAt } from "../pods/testing.ts";
@@ -37,7 +37,7 @@ export async function setCondition(
   await test.patch(`${nodesPath}/${name}/status`, { status: { conditions: next } });
 }
 
-/** Renews the Lease of a node, or makes it. */
+/** Renews the Lease of a node, or creates it. */
 export async function renewLease(test: TestRegistry, name: string): Promise<void> {
   const spec = { renewTime: new Date(test.clock.now()).toISOString().replace("Z", "000Z") };
   const made = await test.patch(`${leases}/${name}`, { spec }).catch(() => undefined);
@@ -70,7 +70,7 @@ export async function makePod(
   await test.patch(`v1/pods/ns/${name}/status`, { status });
 }
 
-/** Lets time pass in steps, with what is ready to go on going on in between. */
+/** Advances the clock in steps, and lets pending work run in between. */
 export async function passInSteps(test: TestRegistry, ms: number, stepMs = 500): Promise<void> {
   await quietTurns(10);
   for (let passed = 0; passed < ms; passed += stepMs) {

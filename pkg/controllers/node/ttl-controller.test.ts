@@ -6,7 +6,7 @@ import { makeNode, nodeOf, passInSteps } from "./testing.ts";
 import { runTtlController } from "./ttl-controller.ts";
 
 describe("ttl-controller", () => {
-  it("annotates nodes with a time that grows with the cluster", async () => {
+  it("annotates nodes with a TTL that grows with the cluster", async () => {
     const test = await testRegistry();
     await makeNode(test, "a");
     const run = await startController(runTtlController, { test, clock: test.clock });

@@ -5,7 +5,7 @@ describe("combinedError", () => {
   const shown = (...messages: readonly string[]) =>
     (combinedError(messages.map((each) => new Error(each))) as Error).message;
 
-  it("is the error itself if there is one only", () => {
+  it("returns the error itself if there is only one", () => {
     const error = new Error("a");
     assert.equal(combinedError([error]), error);
   });

@@ -10,13 +10,13 @@ describe("Expectations", () => {
     expectations = new Expectations(clock);
   });
 
-  it("are satisfied where there are none", () => {
+  it("are satisfied if there are none", () => {
     assert.ok(expectations.areSatisfied("a"));
     expectations.observeCreations("a");
     assert.ok(expectations.areSatisfied("a"));
   });
 
-  it("wait for all creations and deletions, of one key", () => {
+  it("wait for all creations and deletions of a key", () => {
     expectations.expect("a", 2, ["p", "q"]);
     assert.ok(!expectations.areSatisfied("a"));
     assert.ok(expectations.areSatisfied("b"));
@@ -29,7 +29,7 @@ describe("Expectations", () => {
     assert.ok(expectations.areSatisfied("a"));
   });
 
-  it("end after five minutes, with the next ones, and when they are forgotten", () => {
+  it("expire after five minutes, and end when replaced or removed", () => {
     expectations.expect("a", 1);
     clock.advance(300_000);
     assert.ok(!expectations.areSatisfied("a"));

@@ -65,7 +65,7 @@ describe("pod-garbage-collector-controller", () => {
     assert.equal(await isDeleted("safe"), false);
   });
 
-  it("keeps pods whose node comes within the quarantine", async () => {
+  it("keeps pods whose node appears within the quarantine", async () => {
     await makePod("early", "late", { phase: "Running" });
     await makePod("orphan", "gone", { phase: "Running" });
     await start(0);
@@ -99,7 +99,7 @@ describe("pod-garbage-collector-controller", () => {
     assert.equal(await isDeleted("alive"), false);
   });
 
-  it("deletes evicted and then the oldest ended pods beyond the threshold", async () => {
+  it("deletes evicted and then the oldest terminated pods beyond the threshold", async () => {
     for (const name of ["first", "second", "third"]) {
       await makePod(name, "here", { phase: "Succeeded" });
       test.clock.advance(1_000);
@@ -116,7 +116,7 @@ describe("pod-garbage-collector-controller", () => {
     assert.equal((await podOf("first")).status.phase, "Succeeded");
   });
 
-  it("reports a failed delete, and tries again", async () => {
+  it("reports a failed delete, and retries", async () => {
     await makePod("unbound", "");
     await test.remove(`${pods}/unbound`);
     const controller = await start(0);

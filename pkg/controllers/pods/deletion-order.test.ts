@@ -50,7 +50,7 @@ function order(shapes: Readonly<Record<string, Shape>>, colocated: Record<string
 }
 
 describe("inDeletionOrder", () => {
-  it("puts unassigned pods first, then pending, unknown and running ones", () => {
+  it("sorts unassigned pods first, then pending, unknown and running ones", () => {
     const shapes: Readonly<Record<string, Shape>> = {
       running: {},
       unknown: { phase: "Unknown" },
@@ -60,11 +60,11 @@ describe("inDeletionOrder", () => {
     assert.equal(order(shapes), "unassigned pending unknown running");
   });
 
-  it("puts pods that are not ready before ready ones, whatever they cost", () => {
+  it("sorts not ready pods before ready ones, regardless of deletion cost", () => {
     assert.equal(order({ ready: { readyFor: 9, cost: "-9" }, b: { cost: "9" } }), "b ready");
   });
 
-  it("orders by deletion cost, with 0 for an invalid one", () => {
+  it("sorts by deletion cost, with 0 for an invalid one", () => {
     const shapes = { a: { cost: "10" }, b: { cost: "-10" }, c: { cost: "+20" } };
     assert.equal(order(shapes), "b c a");
     assert.equal(order({ a: { cost: "1" }, b: { cost: "007" } }), "b a");
@@ -82,7 +82,7 @@ describe("inDeletionOrder", () => {
     assert.equal(order({ b: { readyFor: 1000 }, a: { readyFor: 1001 } }), "a b");
   });
 
-  it("prefers more restarts, then more of sidecars, then the younger", () => {
+  it("prefers more restarts, then more restarts of sidecars, then younger pods", () => {
     const shapes = { a: { restarts: 1 }, b: { restarts: 2 }, c: { sidecarRestarts: 9 } };
     assert.equal(order(shapes), "b a c");
     assert.equal(order({ a: { age: 1000 }, b: { age: 10 }, c: { sidecarRestarts: 1 } }), "c b a");

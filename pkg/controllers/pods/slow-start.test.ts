@@ -21,7 +21,7 @@ describe("slowStart", () => {
     assert.deepEqual((await sizes(0)).batches, []);
   });
 
-  it("ends after the batch that has a failure", async () => {
+  it("stops after a batch with a failure", async () => {
     const { batches, succeeded, failures } = await sizes(10, 4);
     assert.deepEqual(batches, [1, 2, 4]);
     assert.equal(succeeded, 6);

@@ -27,7 +27,7 @@ describe("podTemplateHash", () => {
     assert.equal(podTemplateHash({ spec, metadata }), podTemplateHash({ metadata, spec }));
   });
 
-  it("equals that of Kubernetes", function () {
+  it("equals that of kube-controller-manager", function () {
     if (!existsSync(shared)) this.skip();
     const { podTemplate } = JSON.parse(
       readFileSync(path.join(shared, "hash-vectors.json"), "utf8"),

@@ -1,7 +1,7 @@
 import type { TestRegistry } from "../../registry/testing.ts";
 import { collected } from "../../registry/testing.ts";
 
-/** What tests do with pods in the place of schedulers and kubelets. */
+/** Acts on pods in place of schedulers and kubelets, for tests. */
 
 export const podTemplate = (labels: Readonly<Record<string, string>>, image = "i") => ({
   metadata: { labels },

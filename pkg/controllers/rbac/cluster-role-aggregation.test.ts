@@ -18,7 +18,7 @@ const whole = (name: string, ...labels: readonly string[]) => ({
   },
 });
 
-describe("aggregation of cluster roles", () => {
+describe("ClusterRole aggregation", () => {
   let test: TestRegistry;
   let life: AbortController;
   let replicas: Promise<unknown>;
@@ -57,13 +57,13 @@ describe("aggregation of cluster roles", () => {
     }
   }
 
-  it("gives rules by selector and name, each once", async () => {
+  it("combines the rules of selected roles by name, without duplicates", async () => {
     const { metadata } = await settles("sum", "nodes pods");
     const [{ manager, operation }] = metadata.managedFields;
     assert.deepEqual([manager, operation], ["clusterrole-aggregation-controller", "Apply"]);
   });
 
-  it("follows parts that come, change and go, through sums of sums", async () => {
+  it("follows created, changed and deleted roles, through nested aggregation", async () => {
     await post(whole("all", "part-of-all"));
     await settles("sum", "nodes pods");
     await test.patch(path("sum"), { metadata: { labels: { "part-of-all": "true" } } });
@@ -82,7 +82,7 @@ describe("aggregation of cluster roles", () => {
     await settles("sum", "nodes pods");
   });
 
-  it("writes once, however many replicas run", async () => {
+  it("writes once with any number of replicas", async () => {
     const { metadata } = await settles("sum", "nodes pods");
     await post(part("d", ["nodes"], "one"));
     await post(part("e", ["leases"], "two"));
@@ -103,7 +103,7 @@ describe("aggregation of cluster roles", () => {
   });
 });
 
-describe("aggregation of cluster roles, when requests fail", () => {
+describe("ClusterRole aggregation with failing requests", () => {
   it("retries a failed apply", async () => {
     const run = await startController(runClusterRoleAggregation);
     run.failNext("patch", "clusterroles", 2);

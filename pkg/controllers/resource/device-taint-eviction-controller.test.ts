@@ -58,7 +58,7 @@ describe("device-taint-eviction-controller", () => {
   const isEvicted = async (name: string) =>
     (await podOf(name)).metadata.deletionTimestamp !== undefined;
 
-  it("evicts pods whose device a rule taints, with condition and event", async () => {
+  it("evicts pods whose device a DeviceTaintRule taints, with condition and Event", async () => {
     await publish(test, [{ name: "d0" }, { name: "d1" }]);
     await makePod(test, "p");
     await test.post(rules, rule("NoSchedule"));
@@ -103,7 +103,7 @@ describe("device-taint-eviction-controller", () => {
     assert.equal(await isEvicted("forever"), false);
   });
 
-  it("follows taints of drivers and rules that select by CEL", async () => {
+  it("follows taints of drivers, and DeviceTaintRules that select by CEL", async () => {
     await publish(test, [{ name: "d0", attributes: { model: { string: "a" } } }]);
     await makePod(test, "p");
     const by = (model: string) => ({

@@ -111,7 +111,7 @@ describe("resourceclaim-controller", () => {
     });
   });
 
-  it("creates one claim, though its informer lags and the status write fails", async () => {
+  it("creates one claim although its informer is stale and the status write fails", async () => {
     await makeTemplate(test, "t");
     await pass();
     run.holdInformer("resourceclaims");
@@ -125,7 +125,7 @@ describe("resourceclaim-controller", () => {
     run.releaseInformer("resourceclaims");
   });
 
-  it("frees a claim when its users are done, and deallocates it with the last one", async () => {
+  it("removes terminated pods from reservedFor, and deallocates the claim with the last one", async () => {
     await test.post(claims, { metadata: { name: "shared" }, spec });
     const use = [{ name: "own", resourceClaimName: "shared" }];
     const users = [await makePod(test, "a", use, "n"), await makePod(test, "b", use, "n")];
@@ -147,7 +147,7 @@ describe("resourceclaim-controller", () => {
     assert.equal(free.metadata.finalizers, undefined);
   });
 
-  it("deletes a generated claim when its pod is done", async () => {
+  it("deletes a generated claim when its pod terminates", async () => {
     await makeTemplate(test, "t");
     await makePod(test, "web", fromTemplate);
     await pass();
@@ -166,7 +166,7 @@ describe("resourceclaim-controller", () => {
     assert.deepEqual(status.reservedFor, [{ resource: "pods", name: "a", uid: pod.metadata.uid }]);
   });
 
-  it("ends the same after a crash at any write", async () => {
+  it("reaches the same state after a crash at any write", async () => {
     const crashes = await crashAfterEveryWrite({
       controllers: [(context) => runResourceClaimController(context, options)],
       play: async ({ test, until }) => {

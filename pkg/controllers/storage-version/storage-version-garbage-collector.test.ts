@@ -58,14 +58,14 @@ describe("storageversion-garbage-collector-controller", () => {
     );
   });
 
-  it("forgets a server when its Lease is deleted", async () => {
+  it("removes a server when its Lease is deleted", async () => {
     await makeVersion("apps.deployments", { a: "apps/v1", b: "apps/v1beta1" });
     const controller = await start();
     await test.remove(`${leases}/b`);
     await controller.until(async () => (await serversOf("apps.deployments")) === "a");
   });
 
-  it("keeps what a live read still finds", async () => {
+  it("keeps servers whose Lease a live read finds", async () => {
     const controller = await start();
     await makeLease("late");
     await makeVersion("apps.deployments", { late: "apps/v1" });

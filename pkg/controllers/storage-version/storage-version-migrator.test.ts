@@ -43,7 +43,7 @@ describe("storage-version-migrator-controller", () => {
     assert.ok(Number(status.resourceVersion) > 0);
   });
 
-  it("fails for a resource that does not come to be served", async () => {
+  it("fails for a resource that is not served", async () => {
     await migrate({ group: "example.com", version: "v1", resource: "widgets" });
     assert.deepEqual(await ended(), [
       "Failed=True StorageVersionMigrationFailed resource does not exist in discovery",

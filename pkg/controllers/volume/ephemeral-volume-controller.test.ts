@@ -58,7 +58,7 @@ describe("ephemeral-volume-controller", () => {
     assert.deepEqual(await test.names(claims), ["web-scratch"]);
   });
 
-  it("creates a claim once more that was deleted under its pod", async () => {
+  it("recreates a claim that was deleted while its pod exists", async () => {
     await makePod("web");
     const { metadata } = await run.until(() => claim("web-scratch"));
     await test.remove(`${claims}/web-scratch`);

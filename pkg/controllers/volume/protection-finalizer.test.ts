@@ -50,14 +50,14 @@ describe("persistentvolumeclaim-protection-controller", () => {
   const left = (...names: readonly string[]) =>
     run.until(async () => String(await test.names(claims)) === String(names));
 
-  it("lets a deleted claim go that no pod uses, and keeps a live one", async () => {
+  it("releases a deleted claim that no pod uses, and keeps one in use", async () => {
     await makeClaim(test, "gone");
     await makeClaim(test, "kept");
     await test.remove(`${claims}/gone`);
     await left("kept");
   });
 
-  it("gives a claim of an earlier time its finalizer", async () => {
+  it("adds the finalizer to an existing claim", async () => {
     await test.post(claims, { metadata: { name: "old" }, spec: claimSpec });
     await run.until(async () => {
       const { object } = await test.get(`${claims}/old`);
@@ -87,7 +87,7 @@ describe("persistentvolumeclaim-protection-controller", () => {
     await left();
   });
 
-  it("keeps a claim that an ended pod still names", async () => {
+  it("keeps a claim of a terminated pod that still exists", async () => {
     await makeClaim(test, "used");
     await test.post(pods, podOf("done", onClaim("used")));
     await test.remove(`${claims}/used`);
@@ -96,7 +96,7 @@ describe("persistentvolumeclaim-protection-controller", () => {
     await left("used");
   });
 
-  it("keeps the claim of an ephemeral volume for its own pod, until that is shut down", async () => {
+  it("keeps the claim of an ephemeral volume until its pod has terminated", async () => {
     const held = {
       ...podOf("p", ephemeral),
       metadata: { name: "p", finalizers: ["example.com/x"] },
@@ -124,7 +124,7 @@ describe("persistentvolumeclaim-protection-controller", () => {
   });
 });
 
-describe("persistentvolumeclaim-protection-controller with a past", () => {
+describe("persistentvolumeclaim-protection-controller after a restart", () => {
   it("completes the interrupted work of another process", async () => {
     const test = await testRegistry();
     await makeClaim(test, "a");
@@ -140,7 +140,7 @@ describe("persistentvolumeclaim-protection-controller with a past", () => {
     await next.stop();
   });
 
-  it("keeps a claim whose pod its informer does not know yet", async () => {
+  it("keeps a claim whose pod its informer does not show yet", async () => {
     // The informer's list of pods is empty and its watch tells nothing, as a cache far behind.
     const test = await testRegistry();
     await makeClaim(test, "used");
@@ -169,7 +169,7 @@ describe("persistentvolumeclaim-protection-controller with a past", () => {
 });
 
 describe("persistentvolume-protection-controller", () => {
-  it("lets a deleted volume go once it is not bound", async () => {
+  it("releases a deleted volume once it is not bound", async () => {
     const run = await startController(runPersistentVolumeProtection);
     const { test } = run;
     const spec = {
@@ -194,7 +194,7 @@ describe("persistentvolume-protection-controller", () => {
 });
 
 describe("volumeattributesclass-protection-controller", () => {
-  it("lets a deleted class go once neither a claim nor a volume names it", async () => {
+  it("releases a deleted class once no claim and no volume uses it", async () => {
     const test = await testRegistry({ gates: () => true });
     const run = await startController(runVolumeAttributesClassProtection, { test });
     const names = ["by-claim", "by-volume", "free"];

@@ -100,7 +100,7 @@ describe("daemonset-controller", () => {
   });
   afterEach(() => started.stop());
 
-  it("makes a pod for each node, with tolerations and the node's affinity", async () => {
+  it("creates a pod for each node, with tolerations and node affinity", async () => {
     await makeNode("a");
     await make();
     await comesTo(counts, "1 1 0 1 0 0");
@@ -129,7 +129,7 @@ describe("daemonset-controller", () => {
     assert.equal(revision.metadata.labels["controller-revision-hash"], hash);
   });
 
-  it("follows node selectors, affinities and taints", async () => {
+  it("respects node selectors, affinity and taints", async () => {
     const required = {
       nodeSelectorTerms: [{ matchExpressions: [{ key: "n", operator: "Gt", values: ["1"] }] }],
     };
@@ -151,7 +151,7 @@ describe("daemonset-controller", () => {
     await comesTo(pods, "good:v1 tainted:v1");
   });
 
-  it("keeps pods on nodes that stop taking new ones, and deletes those that must go", async () => {
+  it("keeps pods on nodes with NoSchedule taints, and deletes misscheduled ones", async () => {
     for (const name of ["a", "b", "c"]) await makeNode(name, { labels: { on: "1" } });
     await make({}, { nodeSelector: { on: "1" } });
     await comesTo(pods, "a:v1 b:v1 c:v1");
@@ -165,7 +165,7 @@ describe("daemonset-controller", () => {
     await comesTo(counts, "0 0 0 0 0 1");
   });
 
-  it("replaces pods node by node, and creates none before the old one is deleted", async () => {
+  it("replaces pods node by node, each after the old pod is deleted", async () => {
     for (const name of ["a", "b"]) await makeNode(name);
     await make();
     await comesTo(pods, "a:v1 b:v1");
@@ -187,7 +187,7 @@ describe("daemonset-controller", () => {
     assert.deepEqual(revisions.sort(), [1, 2]);
   });
 
-  it("makes the new pod beside the old one where it may surge", async () => {
+  it("creates the new pod before it deletes the old one, with maxSurge", async () => {
     const rollingUpdate = { maxSurge: 1, maxUnavailable: 0 };
     for (const name of ["a", "b"]) await makeNode(name);
     await make({ updateStrategy: { type: "RollingUpdate", rollingUpdate } });
@@ -204,7 +204,7 @@ describe("daemonset-controller", () => {
     await comesTo(pods, "a:v2 b:v2");
   });
 
-  it("does not replace pods before they are deleted, with OnDelete", async () => {
+  it("replaces pods only when they are deleted, with OnDelete", async () => {
     await makeNode("a");
     await make({ updateStrategy: { type: "OnDelete" } });
     await comesTo(pods, "a:v1");
@@ -263,7 +263,7 @@ describe("daemonset-controller", () => {
     await comesTo(numbers, [1, 1, 2]);
   });
 
-  it("replaces failed pods after growing delays, and succeeded ones at once", async () => {
+  it("replaces failed pods with backoff, and succeeded ones immediately", async () => {
     await makeNode("a");
     await make();
     const fail = async (phase: string) => {
@@ -298,7 +298,7 @@ describe("daemonset-controller", () => {
     );
   });
 
-  it("takes another revision name where its name is taken", async () => {
+  it("uses another revision name on a hash collision", async () => {
     await make();
     await comesTo(counts, "0 0 0 0 0 0");
     const hash = podTemplateHash((await set()).spec.template);
@@ -320,7 +320,7 @@ describe("daemonset-controller", () => {
     });
   });
 
-  it("makes no pod twice while its cache of pods is stale", async () => {
+  it("creates no pod twice while its pod informer is stale", async () => {
     await make();
     await comesTo(counts, "0 0 0 0 0 0");
     started.holdInformer("pods");
@@ -347,7 +347,7 @@ describe("daemonset-controller", () => {
 });
 
 describe("daemonset-controller: crashes", () => {
-  it("come to the same end after any write", async function () {
+  it("reach the same state after a crash at any write", async function () {
     const crashes = await crashAfterEveryWrite({
       controllers: [runSets],
       stride: 2,

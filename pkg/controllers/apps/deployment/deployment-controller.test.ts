@@ -94,7 +94,7 @@ describe("deployment-controller", () => {
   });
   afterEach(() => started.stop());
 
-  it("makes a ReplicaSet with the hash of its template", async () => {
+  it("creates a ReplicaSet with the hash of the pod template", async () => {
     await make(2);
     await comesTo(counts, "2 2 0 0 2");
     const { metadata, spec } = await deployment();
@@ -117,7 +117,7 @@ describe("deployment-controller", () => {
     assert.equal(pod.labels["pod-template-hash"], hash);
   });
 
-  it("counts on from the revision of a ReplicaSet that it adopts, in 64 bits", async () => {
+  it("continues from the revision of an adopted ReplicaSet, as int64", async () => {
     const revision = { "deployment.kubernetes.io/revision": "3546343826724305832" };
     const template = podTemplate({ ...labels, of: "old" });
     const spec = { replicas: 1, selector: { matchLabels: { ...labels, of: "old" } }, template };
@@ -126,7 +126,7 @@ describe("deployment-controller", () => {
     await comesTo(async () => annotation(await deployment(), "revision"), "3546343826724305833");
   });
 
-  it("states progress, completion and availability", async () => {
+  it("sets the conditions Progressing and Available", async () => {
     await make(2);
     await comesTo(async () => (await condition("Progressing"))?.reason, "ReplicaSetUpdated");
     assert.equal((await condition("Available")).reason, "MinimumReplicasUnavailable");
@@ -137,7 +137,7 @@ describe("deployment-controller", () => {
     assert.equal((await condition("Available")).status, "True");
   });
 
-  it("rolls out within surge and unavailability", async () => {
+  it("rolls out within maxSurge and maxUnavailable", async () => {
     await make(4, { strategy: { rollingUpdate: { maxSurge: 1, maxUnavailable: 1 } } });
     await rollOutAll("v1", 4);
     await setImage("v2");
@@ -169,7 +169,7 @@ describe("deployment-controller", () => {
     });
   });
 
-  it("with Recreate creates no new pod before the last old one is deleted", async () => {
+  it("creates no new pod before the last old one is deleted, with Recreate", async () => {
     await make(2, { strategy: { type: "Recreate" } });
     await rollOutAll("v1", 2);
     const [pod] = await livePods(test);
@@ -183,7 +183,7 @@ describe("deployment-controller", () => {
     await rollOutAll("v2", 2);
   });
 
-  it("scales the ReplicaSets of a rollout in proportion", async () => {
+  it("scales the ReplicaSets of a rollout proportionally", async () => {
     await make(10, { strategy: { rollingUpdate: { maxSurge: 3, maxUnavailable: 2 } } });
     await rollOutAll("v1", 10);
     await setImage("v2");
@@ -199,7 +199,7 @@ describe("deployment-controller", () => {
     assert.ok(!messages.some((each) => each.includes("from 6 to 8")), messages.join("; "));
   });
 
-  it("scales but does not roll out while it is paused", async () => {
+  it("scales but does not roll out while paused", async () => {
     await make(1);
     await rollOutAll("v1", 1);
     await change({ paused: true });
@@ -212,7 +212,7 @@ describe("deployment-controller", () => {
     await comesTo(async () => (await condition("Progressing")).reason, "NewReplicaSetAvailable");
   });
 
-  it("moves a revision that returns, and keeps its history", async () => {
+  it("renumbers an old revision that is used again, and keeps its history", async () => {
     await make(1);
     for (const image of ["v1", "v2", "v1", "v2"]) {
       await setImage(image);
@@ -231,7 +231,7 @@ describe("deployment-controller", () => {
     assert.equal(annotation(await deployment(), "revision"), "4");
   });
 
-  it("rolls back to the revision of an annotation", async () => {
+  it("rolls back to the revision in the annotation", async () => {
     const ask = (revision: string) =>
       test.patch(`${path}/web`, {
         metadata: { annotations: { "deprecated.deployment.rollback.to": revision } },
@@ -262,7 +262,7 @@ describe("deployment-controller", () => {
     );
   });
 
-  it("keeps old ReplicaSets up to its history limit", async () => {
+  it("keeps old ReplicaSets up to revisionHistoryLimit", async () => {
     await make(1, { revisionHistoryLimit: 1 });
     for (const image of ["v1", "v2", "v3", "v4"]) {
       await setImage(image);
@@ -288,7 +288,7 @@ describe("deployment-controller", () => {
     await comesTo(async () => (await condition("Progressing")).reason, "NewReplicaSetAvailable");
   });
 
-  it("takes another name where its name is taken", async () => {
+  it("uses another ReplicaSet name on a hash collision", async () => {
     await make(0);
     await comesTo(counts, "0 0 0 0 0");
     const taken = podTemplateHash((await deployment()).spec.template);
@@ -312,7 +312,7 @@ describe("deployment-controller", () => {
     });
   });
 
-  it("shows why pods cannot be created", async () => {
+  it("sets ReplicaFailure if pods cannot be created", async () => {
     started.failNext("create", "pods", Infinity);
     await make(1);
     await comesTo(async () => (await condition("ReplicaFailure"))?.reason, "FailedCreate");
@@ -355,7 +355,7 @@ describe("deployment-controller", () => {
     });
   });
 
-  it("makes one ReplicaSet though its cache does not show it", async () => {
+  it("creates one ReplicaSet although its informer is stale", async () => {
     await make(1, {}, "first");
     await run.until(async () => (await listAt(test, setsPath)).length === 1);
     started.holdInformer("replicasets");
@@ -408,7 +408,7 @@ describe("deployment-controller: crashes", () => {
     },
   };
 
-  it("come to the same end after any write", async function () {
+  it("reach the same state after a crash at any write", async function () {
     const crashes = await crashAfterEveryWrite(rollout);
     assert.ok(crashes >= 20, String(crashes));
   });

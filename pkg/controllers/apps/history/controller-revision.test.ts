@@ -14,14 +14,14 @@ const shared = path.join(import.meta.dirname, "../../../../../shared/cluster-sto
 const template = { metadata: { labels: { app: "a" } }, spec: { hostNetwork: true } };
 
 describe("ControllerRevisions", () => {
-  it("keep a template, and give it back", () => {
+  it("contain a template that can be restored", () => {
     const data = templatePatch(template);
     const metadata = { name: "a", uid: "u", resourceVersion: "1" };
     assert.deepEqual(templateOf({ metadata, data, revision: 1 }), template);
     assert.equal(templateOf({ metadata, data: {}, revision: 1 }), undefined);
   });
 
-  it("have data whose keys are sorted, since other programs compare its bytes", () => {
+  it("have data with sorted keys, since other programs compare its bytes", () => {
     const { metadata, spec } = template;
     assert.equal(
       JSON.stringify(templatePatch({ spec, metadata })),
@@ -30,7 +30,7 @@ describe("ControllerRevisions", () => {
     );
   });
 
-  it("have data that is equal whatever the order of keys, and with null for absent fields", () => {
+  it("have equal data for any order of keys, and for null in place of absent fields", () => {
     const { metadata, spec } = template;
     const other = { spec, metadata: { creationTimestamp: null, ...metadata } };
     assert.ok(isSameData(templatePatch(template), templatePatch(other)));
@@ -38,7 +38,7 @@ describe("ControllerRevisions", () => {
     assert.equal(dataHash(templatePatch(other), 0), dataHash(templatePatch(template), 0));
   });
 
-  it("have hashes that equal those of Kubernetes", function () {
+  it("have the hashes of kube-controller-manager", function () {
     if (!existsSync(shared)) this.skip();
     const { statefulSet } = JSON.parse(
       readFileSync(path.join(shared, "hash-vectors.json"), "utf8"),
@@ -49,7 +49,7 @@ describe("ControllerRevisions", () => {
     }
   });
 
-  it("have names that fit, and sort by number, time and name", () => {
+  it("have truncated names, and sort by number, time and name", () => {
     assert.equal(revisionName("x".repeat(250), "h"), `${"x".repeat(223)}-h`);
     const of = (name: string, revision: number, creationTimestamp: string) => ({
       metadata: { name, uid: name, resourceVersion: "1", creationTimestamp },

@@ -59,7 +59,7 @@ describe("replicaset-controller", () => {
   });
   afterEach(() => run.stop());
 
-  it("makes pods from the template, and records each", async () => {
+  it("creates pods from the template, and records Events", async () => {
     const set = await makeSet("web", 3);
     await comesTo("web", "3 3 0 0");
     for (const pod of await livePods(test)) {
@@ -97,7 +97,7 @@ describe("replicaset-controller", () => {
     await run.until(async () => Number((await statusOf("web")).observedGeneration) === 2);
   });
 
-  it("replaces pods that end, go or lose their labels", async () => {
+  it("replaces pods that terminate, are deleted or lose their labels", async () => {
     await makeSet("web", 3);
     await comesTo("web", "3 3 0 0");
     const [first, second, third] = (await livePods(test)).map(({ metadata }) => metadata.name);
@@ -138,7 +138,7 @@ describe("replicaset-controller", () => {
     await run.until(async () => (await eventsOf("SuccessfulDelete")).length === 3);
   });
 
-  it("adopts matching orphans, and no pods of others", async () => {
+  it("adopts matching orphans, and no pods of other controllers", async () => {
     const other = { apiVersion: "v1", kind: "ConfigMap", name: "c", uid: "u", controller: true };
     await makePod("orphan");
     await makePod("foreign", { ownerReferences: [other] });
@@ -151,7 +151,7 @@ describe("replicaset-controller", () => {
     await comesTo("web", "1 1 0 0");
   });
 
-  it("adopts nothing for a set that is terminating, though its cache is stale", async () => {
+  it("adopts nothing for a terminating ReplicaSet, although its informer is stale", async () => {
     await makeSet("web", 0);
     await comesTo("web", "0 0 0 0");
     run.holdInformer("replicasets");
@@ -162,7 +162,7 @@ describe("replicaset-controller", () => {
     assert.equal(run.calls("patch", "pods"), 0);
   });
 
-  it("makes no pod twice while its cache of pods is stale", async () => {
+  it("creates no pod twice while its pod informer is stale", async () => {
     await makeSet("web", 0);
     await comesTo("web", "0 0 0 0");
     run.holdInformer("pods");
@@ -179,7 +179,7 @@ describe("replicaset-controller", () => {
     assert.equal(run.calls("create", "pods"), 3);
   });
 
-  it("deletes no pod too many while its cache of pods is stale", async () => {
+  it("deletes no extra pods while its pod informer is stale", async () => {
     await makeSet("web", 3);
     await comesTo("web", "3 3 0 0");
     run.holdInformer("pods");
@@ -193,7 +193,7 @@ describe("replicaset-controller", () => {
     assert.equal(run.calls("delete", "pods"), 1);
   });
 
-  it("reports that pods cannot be created, tries few, and continues when they can", async () => {
+  it("sets ReplicaFailure while pods cannot be created, with few attempts, and recovers", async () => {
     run.failNext("create", "pods", 2);
     await makeSet("web", 4);
     await comesTo("web", "0 0 0 0 FailedCreate");
@@ -213,7 +213,7 @@ describe("replicaset-controller", () => {
     assert.match(event.message, /^Error creating: /);
   });
 
-  it("writes nothing when nothing changes", async () => {
+  it("writes nothing if nothing changes", async () => {
     await makeSet("web", 1);
     await comesTo("web", "1 1 0 0");
     const updates = run.calls("update", "replicasets");
@@ -224,7 +224,7 @@ describe("replicaset-controller", () => {
     assert.equal(run.calls("update", "replicasets"), updates + 1);
   });
 
-  it("makes at most 500 pods at once", async () => {
+  it("creates at most 500 pods per sync", async () => {
     await makeSet("first", 0);
     await comesTo("first", "0 0 0 0");
     run.holdInformer("pods");
@@ -240,7 +240,7 @@ describe("replicaset-controller", () => {
 });
 
 describe("replicaset-controller: crashes", () => {
-  it("come to the same end after any write", async function () {
+  it("reach the same state after a crash at any write", async function () {
     const crashes = await crashAfterEveryWrite({
       controllers: [runSets],
       play: async (crashing) => {
@@ -266,7 +266,7 @@ describe("replicaset-controller: crashes", () => {
 describe("replicationcontroller-controller", () => {
   const controllers = "v1/replicationcontrollers/ns";
 
-  it("makes, counts and deletes the pods of its map selector", async () => {
+  it("creates, counts and deletes the pods of its map selector", async () => {
     test = await testRegistry();
     run = await startController(runControllers, { test, clock: test.clock });
     const spec = { replicas: 2, selector: labels, template: podTemplate(labels) };

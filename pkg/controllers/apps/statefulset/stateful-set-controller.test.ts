@@ -91,7 +91,7 @@ describe("statefulset-controller", () => {
   beforeEach(() => start());
   afterEach(() => started.stop());
 
-  it("makes pods in order, each with its identity", async () => {
+  it("creates pods in order, each with its identity", async () => {
     await make(2);
     await comesTo(counts, "1 0 0 1 1");
     assert.equal(await pods(), "db-0:v1");
@@ -118,7 +118,7 @@ describe("statefulset-controller", () => {
     );
   });
 
-  it("makes all at once if it is parallel, and takes all away at once", async () => {
+  it("creates and deletes all pods at once, with Parallel", async () => {
     await make(4, { podManagementPolicy: "Parallel", ordinals: { start: 3 } });
     await comesTo(pods, "db-3:v1 db-4:v1 db-5:v1 db-6:v1");
     await change({ replicas: 1 });
@@ -145,7 +145,7 @@ describe("statefulset-controller", () => {
     );
   });
 
-  it("replaces a pod that has ended, under its name", async () => {
+  it("recreates a terminated pod under the same name", async () => {
     await make(1);
     await run.until(async () => (await pods()) !== "");
     const before = (await pod("db-0")).metadata.uid;
@@ -168,7 +168,7 @@ describe("statefulset-controller", () => {
     await comesTo(pods, "db-0:v1 db-1:v1");
   });
 
-  it("updates from the highest ordinal to the partition, one after the other", async () => {
+  it("updates from the highest ordinal to the partition, one pod at a time", async () => {
     await make(3, { updateStrategy: { type: "RollingUpdate", rollingUpdate: { partition: 1 } } });
     await readyUntil("db-0:v1 db-1:v1 db-2:v1");
     await comesTo(counts, "3 3 3 3 3");
@@ -186,7 +186,7 @@ describe("statefulset-controller", () => {
     assert.equal(status.currentRevision, status.updateRevision);
   });
 
-  it("makes pods below the partition of the old revision", async () => {
+  it("creates pods below the partition from the old revision", async () => {
     await make(2, { updateStrategy: { type: "RollingUpdate", rollingUpdate: { partition: 2 } } });
     await readyUntil("db-0:v1 db-1:v1");
     await comesTo(counts, "2 2 2 2 2");
@@ -196,7 +196,7 @@ describe("statefulset-controller", () => {
     await comesTo(pods, "db-0:v1 db-1:v1");
   });
 
-  it("does not replace pods before they are deleted, with OnDelete", async () => {
+  it("replaces pods only when they are deleted, with OnDelete", async () => {
     await make(2, { updateStrategy: { type: "OnDelete" } });
     await readyUntil("db-0:v1 db-1:v1");
     await setImage("v2");
@@ -205,7 +205,7 @@ describe("statefulset-controller", () => {
     await comesTo(pods, "db-0:v2 db-1:v1");
   });
 
-  it("updates several at once where the gate and maxUnavailable allow it", async () => {
+  it("updates several pods at once with MaxUnavailableStatefulSet and maxUnavailable", async () => {
     await started.stop();
     await start(runWithGate);
     await make(4, {
@@ -247,7 +247,7 @@ describe("statefulset-controller", () => {
     assert.equal(metadata.name, `db-${hash}`);
   });
 
-  it("makes claims once, and mounts them", async () => {
+  it("creates claims once, and mounts them", async () => {
     await make(1, { volumeClaimTemplates: [claimTemplate] });
     await run.until(async () => (await pods()) !== "");
     const { metadata } = await claim("data-db-0");
@@ -263,7 +263,7 @@ describe("statefulset-controller", () => {
     );
   });
 
-  it("sets owners of claims by its retention policy, and follows changes of it", async () => {
+  it("sets owners of claims by the retention policy, also after it changes", async () => {
     const policy = (whenDeleted: string, whenScaled: string) => ({
       persistentVolumeClaimRetentionPolicy: { whenDeleted, whenScaled },
     });
@@ -282,7 +282,7 @@ describe("statefulset-controller", () => {
     await comesTo(() => owner("data-db-0"), []);
   });
 
-  it("adopts a pod of its name and labels, and gives it its identity", async () => {
+  it("adopts a pod with matching name and labels, and restores its identity", async () => {
     const template = podTemplate(labels, "v1");
     await test.post("v1/pods/ns", { ...template, metadata: { name: "db-0", labels } });
     await test.post("v1/pods/ns", { ...template, metadata: { name: "other", labels } });
@@ -296,7 +296,7 @@ describe("statefulset-controller", () => {
     assert.equal((await pod("other")).metadata.ownerReferences, undefined);
   });
 
-  it("deletes no pod for an old revision that its cache still shows", async () => {
+  it("deletes no pod because of a stale revision in its informer", async () => {
     await make(2);
     await readyUntil("db-0:v1 db-1:v1");
     await comesTo(counts, "2 2 2 2 2");
@@ -320,7 +320,7 @@ describe("statefulset-controller", () => {
 });
 
 describe("statefulset-controller: crashes", () => {
-  it("come to the same end after any write", async function () {
+  it("reach the same state after a crash at any write", async function () {
     const crashes = await crashAfterEveryWrite({
       controllers: [runSets],
       play: async (crashing) => {

@@ -68,7 +68,7 @@ describe("cronjob-controller", () => {
     );
   });
 
-  it("keeps the latest finished Jobs, and notes the last success", async () => {
+  it("keeps the latest finished Jobs, and records the last success", async () => {
     const limits = { successfulJobsHistoryLimit: 1, failedJobsHistoryLimit: 0 };
     await makeCronJob(test, "c", { schedule: "* * * * *", ...limits });
     await passSeconds(2);
@@ -122,7 +122,7 @@ describe("cronjob-controller", () => {
     ]);
   });
 
-  it("does not start again what was scheduled before a changed schedule", async () => {
+  it("starts no Job for times before the schedule was changed", async () => {
     await makeCronJob(test, "c", { schedule: "0 0 1 1 *" });
     await passSeconds(200);
     await test.patch(`${cronJobs}/c`, { spec: { schedule: "*/2 * * * *" } });
@@ -132,7 +132,7 @@ describe("cronjob-controller", () => {
     assert.deepEqual(await jobNames(), [`c-${Date.parse("2030-01-01T00:04:00Z") / minuteMs}`]);
   });
 
-  it("reports a schedule that is never met, without trying again", async () => {
+  it("reports a schedule that never matches, without retries", async () => {
     await makeCronJob(test, "never", { schedule: "0 0 31 2 *" });
     await passSeconds(30);
     assert.deepEqual(await reasons(), ["InvalidSchedule 1"]);
@@ -156,7 +156,7 @@ describe("cronjob-controller", () => {
     assert.ok(seen.includes("MissingJob") && seen.includes("UnexpectedJob"), seen.join());
   });
 
-  it("creates no Job twice from a stale informer", async () => {
+  it("creates no Job twice while its informer is stale", async () => {
     await makeCronJob(test, "c", { schedule: "* * * * *" });
     await passSeconds(30);
     run.holdInformer("cronjobs");
@@ -172,7 +172,7 @@ describe("cronjob-controller", () => {
 });
 
 describe("cronjob-controller: crashes", () => {
-  it("come to the same end after any write", async function () {
+  it("reach the same state after a crash at any write", async function () {
     const crashes = await crashAfterEveryWrite({
       controllers: [runCronJobs],
       play: async ({ test: at, until }) => {

@@ -23,7 +23,7 @@ function assertNext(schedule: string, from: string, ...times: readonly string[])
 }
 
 describe("nextTime", () => {
-  it("finds times of simple schedules", () => {
+  it("returns the times of simple schedules", () => {
     assertNext("TZ=UTC * * * * *", "2012-07-09T14:45:35.5Z", "2012-07-09T14:46:00Z");
     assertNext("TZ=UTC 0/15 * * * *", "2012-07-09T14:45:00Z", "2012-07-09T15:00:00Z");
     assertNext("TZ=UTC 20-35/15 * * * *", "2012-07-09T15:45:00Z", "2012-07-09T16:20:00Z");
@@ -34,7 +34,7 @@ describe("nextTime", () => {
     assertNext("TZ=UTC 59 23 31 12 *", "2012-12-31T23:59:00Z", "2013-12-31T23:59:00Z");
   });
 
-  it("needs one of the two day fields, or both when one is a wildcard", () => {
+  it("requires one of the two day fields to match, or both if one is a wildcard", () => {
     assertNext("TZ=UTC 0 0 1,15 * Sun", "2012-07-02T00:00:00Z", "2012-07-08T00:00:00Z");
     assertNext("TZ=UTC 0 0 1,15 * Sun", "2012-07-08T00:00:00Z", "2012-07-15T00:00:00Z");
     assertNext("TZ=UTC 0 0 * * Mon", "2012-07-15T00:00:00Z", "2012-07-16T00:00:00Z");
@@ -43,7 +43,7 @@ describe("nextTime", () => {
     assertNext("TZ=UTC 0 0 */31 * Tue", "2012-07-15T00:00:00Z", "2012-07-17T00:00:00Z");
   });
 
-  it("gives up after five years", () => {
+  it("returns undefined if nothing matches within five years", () => {
     assertNext("TZ=UTC 0 0 30 Feb ?", "2012-07-09T23:35:00Z", "never");
     assertNext("TZ=UTC 59 23 31 Apr ?", "2012-07-09T23:35:00Z", "never");
   });
@@ -56,7 +56,7 @@ describe("nextTime", () => {
   });
 });
 
-describe("nextTime at changes of the clock", () => {
+describe("nextTime with daylight saving time", () => {
   const newYork = (schedule: string) => `TZ=America/New_York ${schedule}`;
 
   it("skips times that do not exist", () => {
@@ -90,7 +90,7 @@ describe("nextTime at changes of the clock", () => {
     );
   });
 
-  it("copes with a midnight that does not exist", () => {
+  it("handles a midnight that does not exist", () => {
     assertNext(
       "TZ=America/Sao_Paulo 0 9 10 * ?",
       "2018-10-17T05:00:00-03:00",
@@ -126,7 +126,7 @@ describe("lastTime", () => {
     }
   });
 
-  it("jumps over years of minutes", () => {
+  it("skips years of minutes quickly", () => {
     const now = Date.UTC(2030, 5, 1);
     const at = lastTime(parsed("TZ=UTC * * * 1-5 *"), Date.UTC(2000, 0, 1), now - 1);
     assert.equal(iso(at), "2030-05-31T23:59:00Z");

@@ -55,7 +55,7 @@ describe("job-controller", () => {
   });
   afterEach(() => run.stop());
 
-  it("runs as many pods as succeed, at most parallelism at once", async () => {
+  it("runs pods until completions have succeeded, at most parallelism at once", async () => {
     await makeJob(test, "work", { completions: 3, parallelism: 2 });
     await comesTo("work", ({ active }) => active === 2);
     const [pod] = await activePods(test);
@@ -75,7 +75,7 @@ describe("job-controller", () => {
     assert.deepEqual(await eventReasons(), ["Completed"]);
   });
 
-  it("ends a work queue when one pod has succeeded and none is active", async () => {
+  it("completes a work queue when one pod has succeeded and none is active", async () => {
     await makeJob(test, "queue", { parallelism: 3 });
     await test.patch(`${jobsPath}/queue`, { spec: {} });
     await comesTo("queue", ({ active }) => active === 3);
@@ -85,7 +85,7 @@ describe("job-controller", () => {
     assert.equal((await comesTo("queue", isFinished)).succeeded, 3);
   });
 
-  it("waits 10 s after a failure, twice as long after the next", async () => {
+  it("backs off 10 s after a failure, twice as long after the next", async () => {
     await makeJob(test, "fails", { backoffLimit: 2 });
     for (const delayMs of [10_000, 20_000]) {
       await comesTo("fails", ({ active }) => active === 1, 100);
@@ -106,7 +106,7 @@ describe("job-controller", () => {
     assert.equal(status.failed, 3);
   });
 
-  it("deletes the pods of a suspended Job, and starts its time again when it is resumed", async () => {
+  it("deletes the pods of a suspended Job, and resets its start time when it is resumed", async () => {
     await makeJob(test, "pause", { parallelism: 2, completions: 2, activeDeadlineSeconds: 60 });
     const before = await comesTo("pause", ({ active }) => active === 2);
     await test.patch(`${jobsPath}/pause`, { spec: { suspend: true } });
@@ -142,7 +142,7 @@ describe("job-controller", () => {
     });
   });
 
-  it("asks a server that refuses pods less and less often", async () => {
+  it("backs off while the server rejects its pods", async () => {
     run.failNext("create", "pods", Infinity);
     await makeJob(test, "refused", { parallelism: 10, completions: 10 });
     for (let second = 0; second < 600; second++) await pass(test, 1_000);
@@ -151,7 +151,7 @@ describe("job-controller", () => {
     assert.ok(updates <= 2, String(updates));
   });
 
-  it("writes nothing when nothing changes", async () => {
+  it("writes nothing if nothing changes", async () => {
     await makeJob(test, "calm");
     await comesTo("calm", ({ active }) => active === 1);
     await pass(test, 2_000);
@@ -183,7 +183,7 @@ describe("job-controller: indexes", () => {
   };
   const activeIndexes = async () => (await activePods(test)).map(indexOf).sort().join();
 
-  it("names pods by their index, and shows them the index", async () => {
+  it("names pods by completion index, and passes it as label and variable", async () => {
     await makeJob(test, "ix", { ...indexed, completions: 2, parallelism: 2 });
     await comesTo("ix", ({ active }) => active === 2);
     const [first] = await activePods(test);
@@ -194,7 +194,7 @@ describe("job-controller: indexes", () => {
     assert.equal(env[0].name, "JOB_COMPLETION_INDEX");
   });
 
-  it("is elastic: fewer completions forget indexes, more ask for new ones", async () => {
+  it("is elastic: removes indexes with fewer completions, and adds them with more", async () => {
     await makeJob(test, "el", { ...indexed, completions: 3, parallelism: 3 });
     await comesTo("el", ({ active }) => active === 3);
     await endIndex(0, 0);
@@ -211,7 +211,7 @@ describe("job-controller: indexes", () => {
     assert.equal(status.succeeded, 2);
   });
 
-  it("carries on the failures of an index, and fails it beyond its limit", async () => {
+  it("counts the failures of an index, and fails it beyond backoffLimitPerIndex", async () => {
     const limits = { backoffLimitPerIndex: 1, maxFailedIndexes: 2 };
     await makeJob(test, "pi", { ...indexed, completions: 2, parallelism: 2, ...limits });
     await comesTo("pi", ({ active }) => active === 2);
@@ -229,7 +229,7 @@ describe("job-controller: indexes", () => {
     assert.deepEqual([status.succeeded, status.failed], [1, 2]);
   });
 
-  it("ends when a rule of the success policy is met, and deletes the other pods", async () => {
+  it("completes when a rule of the success policy is met, and deletes the other pods", async () => {
     const rules = [{ succeededIndexes: "0-1", succeededCount: 1 }];
     const successPolicy = { rules };
     await makeJob(test, "sp", { ...indexed, completions: 3, parallelism: 3, successPolicy });
@@ -246,7 +246,7 @@ describe("job-controller: indexes", () => {
     assert.deepEqual(await activePods(test), []);
   });
 
-  it("ignores, counts or ends on a failure by the pod failure policy", async () => {
+  it("ignores a failure, counts it or fails the Job by the pod failure policy", async () => {
     const disrupted = [{ type: "DisruptionTarget", status: "True" }];
     const podFailurePolicy = {
       rules: [
@@ -371,7 +371,7 @@ describe("job-controller: crashes", () => {
     return { jobs, tracked: tracked.length, active: (await activePods(at)).length };
   };
 
-  it("come to the same end after any write of a Job that completes", async function () {
+  it("reach the same state after a crash at any write of a Job that completes", async function () {
     const crashes = await crashAfterEveryWrite({
       controllers: [runJobs],
       play: async ({ test: at, until }) => {
@@ -389,7 +389,7 @@ describe("job-controller: crashes", () => {
     assert.ok(crashes >= 10, String(crashes));
   });
 
-  it("come to the same end after any write of Jobs that fail or are suspended", async function () {
+  it("reach the same state after a crash at any write of Jobs that fail or are suspended", async function () {
     const crashes = await crashAfterEveryWrite({
       controllers: [runJobs],
       play: async ({ test: at, until }) => {

@@ -1,4 +1,4 @@
-/** What tests do with the pods of Jobs, in the place of kubelets. */
+/** Acts on pods of Jobs in place of kubelets, for tests. */
 import { quietTurns } from "../../../base/testing.ts";
 import type { TestRegistry } from "../../../registry/testing.ts";
 import { listAt } from "../../pods/testing.ts";
@@ -47,7 +47,7 @@ export async function endPod(
 export const indexOf = ({ metadata }: any): string | undefined =>
   metadata.annotations?.[completionIndex];
 
-/** Lets what is ready go on, then time pass. */
+/** Lets pending work run, then advances the clock. */
 export async function pass(test: TestRegistry, ms: number): Promise<void> {
   await quietTurns(10);
   test.clock.advance(ms);

@@ -47,7 +47,7 @@ describe("endpoints-controller", () => {
   });
   afterEach(() => run.stop());
 
-  it("has ready and unready addresses of pods that do not terminate", async () => {
+  it("lists ready and not ready addresses of pods that are not terminating", async () => {
     await makeService(test, "web", { clusterIP: "None" }, { labels: { team: "a" } });
     await comesTo("web", "");
     const { metadata } = (await test.get(`${path}/web`)).object;
@@ -67,7 +67,7 @@ describe("endpoints-controller", () => {
     await comesTo("web", "10.0.0.1,10.0.0.2;:80");
   });
 
-  it("has one subset for each set of ports, and none for pods that lack the name", async () => {
+  it("has one subset per set of ports, and none for pods without the named port", async () => {
     const ports = [
       { name: "http", port: 80, targetPort: "web" },
       { name: "metrics", port: 90 },
@@ -80,7 +80,7 @@ describe("endpoints-controller", () => {
     await comesTo("web", "10.0.0.1,10.0.0.2,10.0.0.3;:90 10.0.0.1,10.0.0.2;:8080 10.0.0.3;:9090");
   });
 
-  it("deletes Endpoints of deleted Services, also of those deleted while no controller ran", async () => {
+  it("deletes Endpoints of deleted Services, even of those deleted while no controller ran", async () => {
     await makeService(test, "web");
     await comesTo("web", "");
     await test.remove("v1/services/ns/web");
@@ -103,7 +103,7 @@ describe("endpoints-controller", () => {
     assert.equal(await subsetsAt(test, "own"), "10.0.0.9;:1");
   });
 
-  it("writes nothing when nothing changes", async () => {
+  it("writes nothing if nothing changes", async () => {
     await makeService(test, "web");
     await runPod(test, "a", { ips: ["10.0.0.1"] });
     await comesTo("web", "10.0.0.1;:80");
@@ -115,7 +115,7 @@ describe("endpoints-controller", () => {
     assert.equal(run.calls("update", "endpoints"), before);
   });
 
-  it("comes to the same end after a crash at any write", async function () {
+  it("reaches the same state after a crash at any write", async function () {
     const crashes = await crashAfterEveryWrite({
       controllers: [runEndpoints],
       play: async ({ test: at, until }) => {
@@ -140,7 +140,7 @@ describe("endpoints-controller", () => {
 describe("subsets of Endpoints", () => {
   const address = (ip: string) => ({ ip });
 
-  it("are repacked: not ready wins, and equal addresses share their ports", () => {
+  it("are repacked: not ready takes precedence, and equal addresses share ports", () => {
     const packed = repackSubsets([
       { addresses: [address("b"), address("a")], ports: [{ port: 80 }] },
       { addresses: [address("a"), address("b")], ports: [{ port: 90 }] },
@@ -151,7 +151,7 @@ describe("subsets of Endpoints", () => {
     assert.deepEqual(repackSubsets(packed), packed);
   });
 
-  it("are cut at 1000 addresses, those that are not ready first", () => {
+  it("are truncated to 1000 addresses, not ready ones first", () => {
     const many = (count: number) =>
       Array.from({ length: count }, (_, index) => address(`10.0.${index >> 8}.${index & 255}`));
     const counts = (subsets: readonly EndpointSubset[]) =>

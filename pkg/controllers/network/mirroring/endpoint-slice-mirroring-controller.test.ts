@@ -56,7 +56,7 @@ describe("endpointslice-mirroring-controller", () => {
     assert.equal((await slicesOf(test))[0].metadata.name, slice.metadata.name);
   });
 
-  it("has one slice for each subset and family, within its limit", async () => {
+  it("has one slice per subset and IP family, within the limit", async () => {
     const ips = ["10.0.0.1", "fd00::1", "10.0.0.2", "10.0.0.3"];
     const subsets = [subset(80, ...ips), subset(90, "10.0.0.9")];
     await test.post(path, { metadata: { name: "own" }, subsets });
@@ -70,7 +70,7 @@ describe("endpointslice-mirroring-controller", () => {
     assert.deepEqual(types, ["IPv4", "IPv6"]);
   });
 
-  it("mirrors no locks, nothing that asks not to be, and nothing with a selector", async () => {
+  it("mirrors no leader election locks, and none with skip-mirror or a selector", async () => {
     const skip = { "endpointslice.kubernetes.io/skip-mirror": "true" };
     const subsets = [subset(80, "10.0.0.1")];
     await test.post(path, { metadata: { name: "own", labels: skip }, subsets });
@@ -89,7 +89,7 @@ describe("endpointslice-mirroring-controller", () => {
     await comesTo();
   });
 
-  it("comes to the same end after a crash at any write", async function () {
+  it("reaches the same state after a crash at any write", async function () {
     const crashes = await crashAfterEveryWrite({
       controllers: [runMirroring],
       play: async ({ test: at, until }) => {

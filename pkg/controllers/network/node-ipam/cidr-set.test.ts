@@ -9,7 +9,7 @@ const set = (cluster: string, prefix: number) => new CidrSet(cidr(cluster), pref
 const take = (from: CidrSet, count: number) => Array.from({ length: count }, () => from.allocate());
 
 describe("CidrSet", () => {
-  it("gives networks in order, and starts over at the end", () => {
+  it("allocates CIDRs in order, and wraps around at the end", () => {
     const networks = set("10.244.0.0/22", 24);
     const all = ["10.244.0.0/24", "10.244.1.0/24", "10.244.2.0/24", "10.244.3.0/24"];
     assert.deepEqual(take(networks, 5), [...all, undefined]);
@@ -18,14 +18,14 @@ describe("CidrSet", () => {
     assert.deepEqual(take(networks, 3), ["10.244.0.0/24", "10.244.1.0/24", undefined]);
   });
 
-  it("knows IPv6, at most 2^16 networks of it", () => {
+  it("allocates IPv6 CIDRs, at most 2^16", () => {
     assert.deepEqual(take(set("fd00:1234::/48", 64), 2), ["fd00:1234::/64", "fd00:1234:0:1::/64"]);
     assert.deepEqual(take(set("fd00::/112", 120), 2), ["fd00::/120", "fd00::100/120"]);
     assert.throws(() => set("fd00::/32", 64), RangeError);
     assert.throws(() => set("10.0.0.0/16", 8), RangeError);
   });
 
-  it("skips occupied and reserved networks", () => {
+  it("skips allocated and reserved CIDRs", () => {
     const networks = set("10.0.0.0/16", 24);
     networks.reserve(cidr("10.0.0.0/23"));
     networks.occupy(cidr("10.0.2.0/24"));
@@ -38,7 +38,7 @@ describe("CidrSet", () => {
     assert.equal(networks.allocate(), undefined);
   });
 
-  it("never gives a network twice", () => {
+  it("never allocates a CIDR twice", () => {
     const random = seededRandom("networks");
     const networks = set("10.0.0.0/24", 28);
     networks.reserve(cidr("10.0.0.32/27"));
@@ -66,7 +66,7 @@ describe("parseNodeIpam", () => {
       ({ nodePrefix }) => nodePrefix,
     );
 
-  it("has defaults of 24 and 64 bits", () => {
+  it("defaults to prefix lengths of 24 and 64 bits", () => {
     assert.deepEqual(prefixes({ clusterCidr: "10.0.0.0/8" }), [24]);
     assert.deepEqual(prefixes({ clusterCidr: "fd00::/48, 10.0.0.0/8" }), [64, 24]);
     assert.deepEqual(prefixes({ clusterCidr: "10.0.0.0/8", maskSize: 26 }), [26]);
@@ -74,7 +74,7 @@ describe("parseNodeIpam", () => {
     assert.deepEqual(prefixes(both), [25, 56]);
   });
 
-  it("refuses networks and prefixes that do not fit together", () => {
+  it("rejects CIDRs and prefix lengths that do not match", () => {
     for (const flags of [
       {},
       { clusterCidr: "10.0.0.0" },

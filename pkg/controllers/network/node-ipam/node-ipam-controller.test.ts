@@ -44,7 +44,7 @@ describe("node-ipam-controller", () => {
   });
   afterEach(() => run.stop());
 
-  it("gives each node a network that no other node has", async () => {
+  it("allocates a unique pod CIDR to each node", async () => {
     await makeNode(test, "a", ["10.244.0.0/24"]);
     await makeNode(test, "b");
     await start("10.244.0.0/22");
@@ -63,14 +63,14 @@ describe("node-ipam-controller", () => {
     });
   });
 
-  it("gives two networks in a cluster of two families", async () => {
+  it("allocates two pod CIDRs in a dual-stack cluster", async () => {
     await start("10.244.0.0/16,fd00::/56");
     await makeNode(test, "a");
     await makeNode(test, "b");
     await comesTo("a 10.244.0.0/24 fd00::/64", "b 10.244.1.0/24 fd00:0:0:1::/64");
   });
 
-  it("gives a network back when the node refuses it, and no second one to a stale node", async () => {
+  it("releases a CIDR if the write fails, and allocates no second one to a stale node", async () => {
     await start("10.244.0.0/23");
     await pass(test, 100);
     run.failNext("patch", "nodes", 1);
@@ -84,7 +84,7 @@ describe("node-ipam-controller", () => {
     await comesTo("a 10.244.1.0/24", "b 10.244.0.0/24");
   });
 
-  it("comes to the same end after a crash at any write", async function () {
+  it("reaches the same state after a crash at any write", async function () {
     const crashes = await crashAfterEveryWrite({
       controllers: [runWith("10.244.0.0/22")],
       play: async ({ test: at, until }) => {

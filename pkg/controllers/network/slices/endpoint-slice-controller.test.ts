@@ -94,7 +94,7 @@ describe("endpointslice-controller", () => {
     assert.equal(slice.endpoints[0].hostname, "h");
   });
 
-  it("skips pods until their node is known", async () => {
+  it("skips pods until their node exists in the informer", async () => {
     await makeService(test, "web");
     await runPod(test, "a", { ips: ["10.0.0.1"], nodeName: "late" });
     await pass(test, 1_000);
@@ -120,7 +120,7 @@ describe("endpointslice-controller", () => {
     );
   });
 
-  it("has slices for each family and each set of ports", async () => {
+  it("has slices per IP family and set of ports", async () => {
     await run.stop();
     const cidrs = ["10.96.0.0/24", "fd00:1::/112"];
     const serviceNetwork = { cidrs, nodePorts: { first: 30_000, last: 30_010 } };
@@ -146,7 +146,7 @@ describe("endpointslice-controller", () => {
     ]);
   });
 
-  it("notes the time of the change that caused an update", async () => {
+  it("sets the trigger time annotation of an update", async () => {
     await makeService(test, "web");
     await pass(test, 5_000);
     await runPod(test, "a", { ips: ["10.0.0.1"], ready: false });
@@ -159,7 +159,7 @@ describe("endpointslice-controller", () => {
     assert.equal(metadata.annotations["endpoints.kubernetes.io/last-change-trigger-time"], changed);
   });
 
-  it("undoes what others do to its slices", async () => {
+  it("reverts changes of its slices by other clients", async () => {
     await makeService(test, "web");
     await runPod(test, "a", { ips: ["10.0.0.1"] });
     await comesTo("10.0.0.1 110");
@@ -173,7 +173,7 @@ describe("endpointslice-controller", () => {
     await comesTo("10.0.0.1 110");
   });
 
-  it("does not pack twice from a stale informer", async () => {
+  it("does not repack endpoints while its informer is stale", async () => {
     await makeService(test, "web");
     await pass(test, 1_000);
     run.holdInformer("endpointslices");
@@ -186,7 +186,7 @@ describe("endpointslice-controller", () => {
     assert.equal((await slicesOf(test)).length, 2);
   });
 
-  it("writes nothing when nothing changes", async () => {
+  it("writes nothing if nothing changes", async () => {
     await makeService(test, "web");
     await runPod(test, "a", { ips: ["10.0.0.1"] });
     await comesTo("10.0.0.1 110");
@@ -203,7 +203,7 @@ describe("endpointslice-controller", () => {
 });
 
 describe("endpointslice-controller: crashes", () => {
-  it("come to the same end after any write", async function () {
+  it("reach the same state after a crash at any write", async function () {
     const crashes = await crashAfterEveryWrite({
       controllers: [runSlices],
       play: async ({ test: at, until }) => {

@@ -45,12 +45,12 @@ const shape = (plan: ReturnType<typeof pack>) => ({
 });
 
 describe("packEndpoints", () => {
-  it("does not write slices whose endpoints are the desired ones", () => {
+  it("does not write slices that have the desired endpoints", () => {
     const existing = [slice("a", range(0, 5)), slice("b", range(5, 7))];
     assert.deepEqual(shape(pack(existing, range(0, 7))), { create: [], update: [], delete: [] });
   });
 
-  it("fills the fullest slice that is updated anyway first", () => {
+  it("first fills the fullest slice that is updated anyway", () => {
     const existing = [slice("a", range(0, 4)), slice("b", range(4, 12)), slice("c", range(12, 15))];
     // One endpoint of a and one of b go, four come.
     const desired = [...range(1, 4), ...range(5, 15), ...range(20, 24)];
@@ -61,13 +61,13 @@ describe("packEndpoints", () => {
     });
   });
 
-  it("puts the rest into the one unchanged slice that it fills best", () => {
+  it("adds the remaining endpoints to the one unchanged slice that they fill best", () => {
     const existing = [slice("a", range(0, 3)), slice("b", range(3, 10)), slice("c", range(10, 19))];
     const desired = [...range(0, 19), ...range(20, 23)];
     assert.deepEqual(shape(pack(existing, desired)).update, ["b 10"]);
   });
 
-  it("creates full slices and one with the rest when no slice has room", () => {
+  it("creates full slices and one with the remainder if no slice has room", () => {
     assert.deepEqual(shape(pack([], range(0, 25))).create, [10, 10, 5]);
     const existing = [slice("a", range(0, 8))];
     const desired = [...range(0, 8), ...range(20, 25)];
@@ -93,7 +93,7 @@ describe("packEndpoints", () => {
     );
   });
 
-  it("always ends with each desired endpoint in one slice, none above the limit", () => {
+  it("places each desired endpoint in exactly one slice, none above the limit", () => {
     const random = seededRandom("packing");
     let existing: EndpointSlice[] = [];
     for (let round = 0, made = 0; round < 200; round++) {

@@ -114,7 +114,7 @@ describe("TopologyHints", () => {
     plan: (slice: EndpointSlice) => planned(slice.endpoints, slice),
   });
 
-  it("give endpoints their zone, and some to a zone that needs more", () => {
+  it("assign endpoints to their zone, and some to a zone that needs more", () => {
     const hints = new TopologyHints();
     hints.setRatios(ratios);
     const zones = ["z1", "z1", "z1", "z2", "z1", "z2"];
@@ -128,7 +128,7 @@ describe("TopologyHints", () => {
     assert.deepEqual(hints.setRatios(undefined), ["ns/s"]);
   });
 
-  it("are removed with a warning when they cannot be fair", () => {
+  it("are removed with a warning if zones would be overloaded", () => {
     const hints = new TopologyHints();
     const hinted = { ...endpointIn("z1", 1), hints: { forZones: [{ name: "z1" }] } };
     const { changed, events } = hints.add(input([], [stored([hinted])]));
@@ -151,7 +151,7 @@ describe("TopologyHints", () => {
 });
 
 describe("addDistributionHints", () => {
-  it("hints at the zone, and with PreferSameNode at the node", () => {
+  it("adds a hint for the zone, and with PreferSameNode for the node", () => {
     const slice = planned([endpointIn("z1", 1), endpointIn("", 2), endpointIn("z2", 3, false)]);
     addDistributionHints([slice], [], "PreferSameNode");
     assert.deepEqual(

@@ -57,7 +57,7 @@ describe("node-lifecycle-controller", () => {
     return status.conditions.find(({ type }: any) => type === "Ready").status;
   };
 
-  it("gives up a silent node, not one whose Lease is renewed", async () => {
+  it("marks an unresponsive node Unknown, not one whose Lease is renewed", async () => {
     await makeNode(test, "silent");
     await makeNode(test, "alive");
     await makePod(test, "p", "silent");
@@ -113,7 +113,7 @@ describe("node-lifecycle-controller", () => {
     assert.equal(await readyOf("p"), "True");
   });
 
-  it("swaps the NoExecute taint of a node that falls silent after it was not ready", async () => {
+  it("swaps the NoExecute taint when a not ready node becomes unresponsive", async () => {
     await makeNode(test, "a", { ready: "False" });
     await makeNode(test, "b");
     await start();
@@ -124,7 +124,7 @@ describe("node-lifecycle-controller", () => {
     ]);
   });
 
-  it("waits for the first report of a new node, then counts it as never reported", async () => {
+  it("waits for the first status of a new node, then reports NodeStatusNeverUpdated", async () => {
     await makeNode(test, "a", { ready: "" });
     await makeNode(test, "b");
     await start();
@@ -184,7 +184,7 @@ describe("node-lifecycle-controller", () => {
     assert.deepEqual(await taintsOf(test, "a"), []);
   });
 
-  it("marks a pod not ready that is bound to a silent node", async () => {
+  it("marks a pod on an unresponsive node not ready", async () => {
     await makeNode(test, "a");
     await makeNode(test, "b");
     await start();
@@ -221,7 +221,7 @@ describe("node-lifecycle-controller", () => {
     );
   });
 
-  it("ends the same after a crash at any write", async () => {
+  it("reaches the same state after a crash at any write", async () => {
     const crashes = await crashAfterEveryWrite({
       namespaces,
       controllers: [(context) => runNodeLifecycleController(context, options)],

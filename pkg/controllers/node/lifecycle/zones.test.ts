@@ -11,7 +11,7 @@ const rates = {
 };
 
 describe("zones of nodes", () => {
-  it("are disrupted fully without a ready node, partly from a share of at least three", () => {
+  it("are fully disrupted without a ready node, and partially by a fraction of at least three nodes", () => {
     const stateOf = (ready: number, notReady: number) => zoneStateOf({ ready, notReady }, 0.55);
     assert.equal(stateOf(3, 0), "Normal");
     assert.equal(stateOf(0, 1), "FullDisruption");
@@ -40,7 +40,7 @@ describe("zones of nodes", () => {
     return found;
   }
 
-  it("let through nodes at the rate of their state", () => {
+  it("taint nodes at the rate of their state", () => {
     const well = { ready: 5, notReady: 1 };
     assert.equal(letThrough(4, { a: well }).length, 4);
     assert.equal(letThrough(4, { a: { ready: 1, notReady: 4 } }).length, 0);

@@ -142,7 +142,7 @@ describe("attach-detach-controller", () => {
     assert.deepEqual(await test.names(attachments), []);
   });
 
-  it("detaches at once from a node that is out of service", async () => {
+  it("detaches immediately from an out-of-service node", async () => {
     await makePod(test, "p", "a", "v");
     await pass();
     await setAttached(test);
@@ -154,7 +154,7 @@ describe("attach-detach-controller", () => {
     assert.deepEqual(await test.names(attachments), []);
   });
 
-  it("detaches from a deleted node what it did not use, at once", async () => {
+  it("detaches unused volumes from a deleted node immediately", async () => {
     await makePod(test, "p", "a", "v");
     await pass();
     await setAttached(test);
@@ -166,7 +166,7 @@ describe("attach-detach-controller", () => {
     assert.deepEqual(await test.names(attachments), []);
   });
 
-  it("detaches from a deleted node what it used after six minutes, and again after a restart", async () => {
+  it("detaches used volumes from a deleted node after six minutes, even after a restart", async () => {
     await makePod(test, "p", "a", "v");
     await pass();
     await setAttached(test);
@@ -218,7 +218,7 @@ describe("attach-detach-controller", () => {
     assert.deepEqual(await test.names(attachments), []);
   });
 
-  it("ends the same after a crash at any write", async () => {
+  it("reaches the same state after a crash at any write", async () => {
     const crashes = await crashAfterEveryWrite({
       controllers: [(context) => runAttachDetachController(context, options)],
       play: async ({ test, until }) => {

@@ -85,7 +85,7 @@ describe("persistentvolume-binder-controller", () => {
     assert.equal((await volumeOf(test, "small")).status.phase, "Available");
   });
 
-  it("minds selector, class and volume mode, and looks again later", async () => {
+  it("matches selector, class and volume mode, and retries later", async () => {
     await makeVolume(test, "a", "1Gi");
     await makeVolume(test, "b", "1Gi", { volumeMode: "Block" });
     await makeClaim(test, "selecting", "1Gi", { selector: { matchLabels: { name: "z" } } });
@@ -126,7 +126,7 @@ describe("persistentvolume-binder-controller", () => {
     ]);
   });
 
-  it("asks an external provisioner, and binds what that makes", async () => {
+  it("requests a volume from an external provisioner, and binds it", async () => {
     await makeClass(test, "fast");
     await makeClaim(test, "c", "1Gi", { storageClassName: "fast" });
     await pass();
@@ -172,7 +172,7 @@ describe("persistentvolume-binder-controller", () => {
     assert.equal(status.phase, "Pending");
   });
 
-  it("gives the newest default class to a claim that has none", async () => {
+  it("sets the newest default class on a claim without class", async () => {
     const isDefault = { "storageclass.kubernetes.io/is-default-class": "true" };
     await makeClass(test, "old", {}, isDefault);
     test.clock.advance(5_000);
@@ -220,7 +220,7 @@ describe("persistentvolume-binder-controller", () => {
     assert.equal((await volumeOf(test, "retained")).status.phase, "Available");
   });
 
-  it("reports claims that have lost their volume, or share it", async () => {
+  it("reports claims that lost their volume, or share it", async () => {
     await makeVolume(test, "v", "1Gi");
     await makeClaim(test, "c", "1Gi", { volumeName: "v" });
     const annotations = { [bindCompleted]: "yes" };
@@ -246,7 +246,7 @@ describe("persistentvolume-binder-controller", () => {
     ]);
   });
 
-  it("ends the same after a crash at any write", async () => {
+  it("reaches the same state after a crash at any write", async () => {
     const crashes = await crashAfterEveryWrite({
       controllers: [(context) => runPersistentVolumeBinder(context, options)],
       namespaces: ["ns", "default"],

@@ -12,7 +12,7 @@ import {
 } from "./index-intervals.ts";
 
 describe("completion index intervals", () => {
-  it("are printed with a comma between two neighbours, a hyphen from three on", () => {
+  it("are printed with a comma between two consecutive indexes, with a hyphen from three", () => {
     for (const text of ["", "3", "1,2", "0-2", "0,2-4,9"]) {
       assert.equal(formatIntervals(parseIntervals(text, 10)), text);
     }

@@ -19,7 +19,7 @@ describe("decideFailure", () => {
     assert.deepEqual(decide(main, rule), uncounted);
   });
 
-  it("takes the first rule that matches an exit code other than 0", () => {
+  it("applies the first rule that matches a nonzero exit code", () => {
     const ignore = { action: "Ignore", onExitCodes: { operator: "NotIn", values: [3] } } as const;
     const index = { action: "FailIndex", onExitCodes: { operator: "In", values: [3] } } as const;
     assert.equal(decide(main, ignore, index).action, "FailIndex");
