@@ -67,7 +67,7 @@ describe("batches of events", () => {
     await buffer.close();
   });
 
-  it("lose what comes when there is no room, in number or in bytes", async () => {
+  it("drop events that exceed the buffer, in number or in bytes", async () => {
     slow.held = true;
     const buffer = batches({ bufferSize: 3, maxSize: 100 });
     for (let id = 1; id <= 4; id++) buffer.write([event(id)]);

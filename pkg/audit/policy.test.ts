@@ -56,13 +56,13 @@ describe("audit policies", () => {
     ["GET /openapi/v2", "Metadata"],
   ];
   for (const [request, level, user = nobody] of table) {
-    it(`give ${request} of ${user.name} the level ${level}`, () => {
+    it(`assign level ${level} to ${request} of ${user.name}`, () => {
       const [method, url] = request.split(" ") as [string, string];
       assert.equal(judge(parseRequestInfo(method, parseTarget(url)!), user).level, level);
     });
   }
 
-  it("add up omitted stages; a rule decides on managed fields before the policy", () => {
+  it("combine omitted stages; a rule overrides omitManagedFields of the policy", () => {
     const of = (url: string, user: User) => judge(parseRequestInfo("GET", parseTarget(url)!), user);
     const listed = of("/api/v1/nodes", userOf("eve", "auditors"));
     assert.deepEqual([...listed.omitted], ["Panic", "RequestReceived"]);
@@ -96,7 +96,7 @@ describe("audit policies", () => {
       /cannot apply to both/,
     ],
   ] as const) {
-    it(`with ${what} are refused`, () => {
+    it(`with ${what} are rejected`, () => {
       assert.throws(
         () => readPolicy(text, domain),
         (error: unknown) => error instanceof ConfigurationFault && message.test(error.message),

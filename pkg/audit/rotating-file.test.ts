@@ -45,7 +45,7 @@ describe("rotating files", () => {
     assert.equal(statSync(path.join(folder, "logs", "audit.log")).mode & 0o777, 0o600);
   });
 
-  it("are rotated when they are full, with the time in the backup's name", async () => {
+  it("are rotated when full, with the time in the name of the backup", async () => {
     const file = await open();
     for (const letter of "abc") await file.append(line(letter));
     await file.append(Buffer.from("longer than a file may be\n"));
@@ -60,7 +60,7 @@ describe("rotating files", () => {
     assert.equal(text("audit.log"), "longer than a file may be\n");
   });
 
-  it("keep so many old files, for so long", async () => {
+  it("limit the number and age of backups", async () => {
     const few = await open({ maxBackups: 2 });
     for (const letter of "abcdef") await few.append(line(letter));
     await few.close();
@@ -78,7 +78,7 @@ describe("rotating files", () => {
     );
   });
 
-  it("are compressed when they are old", async () => {
+  it("compress backups", async () => {
     const file = await open({ compress: true });
     for (const letter of "abc") await file.append(line(letter));
     await file.close();

@@ -26,12 +26,12 @@ describe("the union of authenticators", () => {
     ["secret", "system:anonymous"],
     ["", "system:anonymous"],
   ] as const) {
-    it(`takes ${JSON.stringify(header)} for ${name}`, async () => {
+    it(`authenticates ${JSON.stringify(header)} as ${name}`, async () => {
       assert.equal((await union.authenticate(bearer(header))).name, name);
     });
   }
 
-  it("gives the groups of the file and one for all who are known", async () => {
+  it("adds the groups of the token file and system:authenticated", async () => {
     const { groups } = await union.authenticate(bearer("Bearer secret"));
     assert.deepEqual(groups, ["devs", "ops", "system:authenticated"]);
   });
@@ -44,7 +44,7 @@ describe("the union of authenticators", () => {
     );
   });
 
-  it("rejects requests without credentials when anonymous access is off", async () => {
+  it("rejects requests without credentials if anonymous access is disabled", async () => {
     const strict = new UnionAuthenticator({
       authenticators,
       anonymous: (path) => path === "/healthz",
@@ -54,7 +54,7 @@ describe("the union of authenticators", () => {
     assert.equal((await strict.authenticate(sent({ path: "/healthz" }))).name, "system:anonymous");
   });
 
-  it("asks the others after one that refused, and refuses if none of them knows", async () => {
+  it("asks the next authenticator after a rejection, and rejects if none accepts", async () => {
     const refusing: Authenticator = { authenticate: () => Promise.reject(unauthorized()) };
     const both = new UnionAuthenticator({
       authenticators: [refusing, ...authenticators],
@@ -64,7 +64,7 @@ describe("the union of authenticators", () => {
     await assert.rejects(async () => both.authenticate(sent({})), is401);
   });
 
-  it("takes the token of a browser's WebSocket, which needs another subprotocol", async () => {
+  it("accepts the token of a browser's WebSocket, which requires another subprotocol", async () => {
     const prefix = `base64url.bearer.authorization.${kubernetes.api}.`;
     const token = `${prefix}${Buffer.from("secret").toString("base64url")}`;
     const ask = async (protocols: string, more: Readonly<Record<string, string>> = {}) => {

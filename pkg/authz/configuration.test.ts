@@ -21,7 +21,7 @@ const hook = (changes: object = {}) => ({
 });
 const parse = (text: string) => parseAuthorizationConfiguration(text, kubernetes);
 
-describe("configurations of authorization", () => {
+describe("AuthorizationConfigurations", () => {
   it("name authorizers in order", () => {
     const [first, second, third] = parse(
       list({ type: "Node", name: "node" }, hook(), { type: "RBAC", name: "rbac" }),
@@ -82,7 +82,7 @@ describe("configurations of authorization", () => {
     [list(hook({ matchConditions: long })), /Too many: 65: must have at most 64 items$/],
   ];
   for (const [text, message] of faults) {
-    it(`are refused: ${String(message)}`, () => {
+    it(`are rejected: ${String(message)}`, () => {
       assert.throws(
         () => parse(text),
         (error: unknown) => {

@@ -14,7 +14,7 @@ const start = Date.parse("2026-01-01T00:00:00Z");
 const day = 86_400_000;
 const is401 = (error: unknown) => error instanceof StatusError && error.code === 401;
 
-describe("certificates of clients", () => {
+describe("client certificates", () => {
   let now: number;
   const clock = { now: () => now } as any;
   let users: KeyPair;
@@ -60,7 +60,7 @@ describe("certificates of clients", () => {
     });
     const ask = async (certificate: PeerCertificate) => clients.authenticate(sent({ certificate }));
 
-    it("name the user, the groups and themselves", async () => {
+    it("identify the user, the groups and the credential", async () => {
       const digest = createHash("sha256").update(alice.chain[0]!.raw).digest("hex");
       const key = `authentication.${kubernetes.label}/credential-id`;
       assert.deepEqual(await ask(alice), {
@@ -71,7 +71,7 @@ describe("certificates of clients", () => {
       });
     });
 
-    it("are refused from another authority, unverified ones, and after their time", async () => {
+    it("are rejected from another CA, unverified, and after they expire", async () => {
       await assert.rejects(ask(proxy), is401);
       await assert.rejects(ask({ ...alice, isVerified: false }), is401);
       now = start + day;
@@ -85,7 +85,7 @@ describe("certificates of clients", () => {
       assert.equal(await clients.authenticate(sent({})), undefined);
     });
 
-    it("count by the authorities of the moment, on open connections too", async () => {
+    it("are verified by the current CAs, even on open connections", async () => {
       assert.ok(await ask(alice));
       trusted.replace(proxies.certificate);
       await assert.rejects(ask(alice), is401);
@@ -95,7 +95,7 @@ describe("certificates of clients", () => {
       assert.ok(await ask(alice));
     });
 
-    it("do not lead to an authority by sending it along", async () => {
+    it("are not trusted because of a CA in the client's chain", async () => {
       const root = new X509Certificate(users.certificate);
       const other = new X509Certificate(proxies.certificate);
       const stranger = (await issue(proxies, "alice")).chain[0]!;
@@ -107,7 +107,7 @@ describe("certificates of clients", () => {
     });
   });
 
-  describe("of a proxy in front", () => {
+  describe("of a front proxy", () => {
     const headers = {
       username: ["X-Remote-User", "X-Other-User"],
       uid: ["X-Remote-Uid"],
@@ -151,7 +151,7 @@ describe("certificates of clients", () => {
       assert.equal(second.name, "carol");
     });
 
-    it("are ignored from other clients", async () => {
+    it("have no effect on requests of other clients", async () => {
       assert.equal((await union.authenticate(sent({ headers: said }))).name, "system:anonymous");
       const own = await union.authenticate(sent({ certificate: alice, headers: said }));
       assert.deepEqual([own.name, own.groups[0]], ["alice", "devs"]);
@@ -166,12 +166,12 @@ describe("certificates of clients", () => {
       assert.equal(plain.name, "front-proxy");
     });
 
-    it("are no users themselves", async () => {
+    it("authenticate no user themselves", async () => {
       await assert.rejects(async () => union.authenticate(sent({ certificate: proxy })), is401);
     });
   });
 
-  it("are published together with what other servers trust", () => {
+  it("are published merged with what other servers trust", () => {
     const headers = { username: ["X-User"], uid: [], group: ["X-Group"], extraPrefix: ["X-E-"] };
     const frontProxy = { ca: proxies.certificate, allowedNames: ["p"], headers };
     const trust = { clientCa: users.certificate, frontProxy };

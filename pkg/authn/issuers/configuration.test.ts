@@ -29,7 +29,7 @@ const ruled = (...claimValidationRules: object[]) => entry({ claimValidationRule
 const userRuled = (...userValidationRules: object[]) => entry({ userValidationRules });
 
 describe("an AuthenticationConfiguration", () => {
-  it("is parsed from YAML, too; all fields are optional", () => {
+  it("can be YAML; all fields are optional", () => {
     const text = `apiVersion: apiserver.config.${api}/v1\nkind: AuthenticationConfiguration\n`;
     const options = { domain: kubernetes, ownIssuers };
     const anonymous = "anonymous:\n  enabled: true\n  conditions:\n  - path: /livez\n";
@@ -80,7 +80,7 @@ describe("an AuthenticationConfiguration", () => {
     ["an unknown part", [userRuled({ expression: "user.name == ''" })], "undefined field"],
   ];
   for (const [what, jwt, message] of refused) {
-    it(`is refused with ${what}`, () => {
+    it(`is rejected with ${what}`, () => {
       assert.throws(
         () => read(jwt),
         (error: unknown) => {
@@ -92,7 +92,7 @@ describe("an AuthenticationConfiguration", () => {
     });
   }
 
-  it("says all that is wrong at once, and what it is not", () => {
+  it("reports all errors at once, and other kinds", () => {
     assert.throws(() => read([issued({ url: "" }), other, other]), /Required.*; .*Duplicate/s);
     assert.throws(() => read([], { kind: "Config" }), /found .* kind "Config"/);
     assert.throws(() => read([], { anonymous: { conditions: [{ path: "/" }] } }), /enabled/);
@@ -114,7 +114,7 @@ describe("users from claims", () => {
       },
     );
 
-  it("are named and grouped by claims with prefixes", () => {
+  it("have names and groups from claims, with prefixes", () => {
     const groups = { claim: "roles", prefix: "g:" };
     const claimMappings = { ...byName, groups, uid: { claim: "id" } };
     const found = user({ sub: "a", roles: ["b", "c"], id: "7" }, { claimMappings });
@@ -126,19 +126,19 @@ describe("users from claims", () => {
     refused({}, {}, /claim not present$/);
   });
 
-  it("have no name that lies on the prototype of objects", () => {
+  it("cannot get names from claims on Object.prototype", () => {
     const claimMappings = { username: { claim: "constructor", prefix: "" } };
     refused({ sub: "a" }, { claimMappings }, /claim not present$/);
   });
 
-  it("own the address that they are known by", () => {
+  it("require a verified email address", () => {
     const claimMappings = { username: { claim: "email", prefix: "" } };
     assert.equal(user({ email: "a@b" }, { claimMappings }).name, "a@b");
     refused({ email: "a@b", email_verified: false }, { claimMappings }, /email not verified/);
     refused({ email: "a@b", email_verified: "true" }, { claimMappings }, /email_verified/);
   });
 
-  it("are made by expressions", () => {
+  it("can be mapped by CEL expressions", () => {
     const claimMappings = {
       username: { expression: "'x:' + claims.sub" },
       groups: { expression: "claims.roles.split(',')" },
@@ -170,7 +170,7 @@ describe("users from claims", () => {
     refused({ sub: "a", roles: [1] }, { claimMappings: groups }, /a string or a list of strings/);
   });
 
-  it("keep the rules about claims and about users", () => {
+  it("obey the validation rules of claims and users", () => {
     const rules = {
       claimValidationRules: [
         { claim: "hd", requiredValue: "acme" },

@@ -20,7 +20,7 @@ import { webKeys } from "./json-web-keys.ts";
 const start = Date.parse("2026-01-01T00:00:00Z");
 const seconds = start / 1000;
 
-describe("tokens of other issuers", () => {
+describe("tokens of JWT issuers", () => {
   let now: number;
   let authority: KeyPair;
   let serving: KeyPair;
@@ -107,21 +107,21 @@ describe("tokens of other issuers", () => {
       return true;
     });
 
-  it("are taken with the keys that the issuer publishes, fetched once", async () => {
+  it("are verified with the published keys of the issuer, fetched once", async () => {
     const both = await Promise.all([nameOf(token()), nameOf(token({ sub: "bob" }))]);
     assert.deepEqual(both, ["x:alice", "x:bob"]);
     assert.deepEqual(fetched, ["/.well-known/openid-configuration", "/keys"]);
     assert.equal(await nameOf(token({ aud: ["other", "keelson"] })), "x:alice");
   });
 
-  it("are none of ours from anybody else, and cost that one nothing", async () => {
+  it("from unknown issuers are ignored, without requests to them", async () => {
     for (const iss of ["https://elsewhere.example.org", `${url}/`, undefined, 7]) {
       assert.equal(await nameOf(token({ iss })), undefined);
     }
     assert.deepEqual(fetched, []);
   });
 
-  it("may leave groups to another place, whose token is checked as strictly", async () => {
+  it("may have distributed group claims, whose token is verified as strictly", async () => {
     configure({}, undefined, { groups: { claim: "groups", prefix: "g:" } });
     const leaving = (source: object): string =>
       token({ _claim_names: { groups: "s" }, _claim_sources: { s: source } });
@@ -155,7 +155,7 @@ describe("tokens of other issuers", () => {
     }
   });
 
-  it("are for their audience and for their time", async () => {
+  it("are limited to their audiences and validity", async () => {
     await refused(token({ aud: "other" }), /expected audience in \["keelson"\] got \["other"\]/);
     await refused(token({ aud: undefined }), /got \[\]/);
     await refused(token({ exp: seconds }), /token is expired/);
@@ -165,7 +165,7 @@ describe("tokens of other issuers", () => {
     await refused(token({ nbf: seconds + 301 }), /not valid yet/);
   });
 
-  it("do not choose how they are verified", async () => {
+  it("cannot select the verification algorithm", async () => {
     const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url");
     const claims = part({ iss: url, sub: "root", aud: "keelson", exp: seconds + 60 });
     const bad = /failed to verify id token signature/;
@@ -194,7 +194,7 @@ describe("tokens of other issuers", () => {
     assert.ok(!fetched.includes("/evil"));
   });
 
-  it("are signed with what flags allow only", async () => {
+  it("must be signed with an algorithm that the flags allow", async () => {
     configure({}, ["ES256"]);
     await refused(token(), /failed to verify/);
     documents.set("/keys", keySet([ec]));
@@ -202,7 +202,7 @@ describe("tokens of other issuers", () => {
     assert.equal(await nameOf(token({}, ec)), "x:alice");
   });
 
-  it("follow the keys of the issuer, without asking for every odd token", async () => {
+  it("trigger limited refreshes of the keys of the issuer", async () => {
     assert.equal(await nameOf(token()), "x:alice");
     documents.set("/keys", keySet([ec]));
     now += 1_000;
@@ -214,7 +214,7 @@ describe("tokens of other issuers", () => {
     assert.equal(fetched.length, 3);
   });
 
-  it("are refused while there are no keys, and taken once there are", async () => {
+  it("are rejected until the keys have been fetched", async () => {
     const keys = documents.get("/keys");
     const lies: readonly (readonly [string, unknown])[] = [
       ["/keys", "<html>"],
@@ -245,7 +245,7 @@ describe("tokens of other issuers", () => {
     assert.equal(await nameOf(token({ exp: now / 1000 + 60 })), "x:alice");
   });
 
-  it("of an unresponsive issuer are aborted with the server", async () => {
+  it("of an unresponsive issuer do not delay shutdown", async () => {
     documents.set("/keys", () => undefined);
     const asked = refused(token(), /not initialized/);
     while (!fetched.includes("/keys")) await new Promise((resolve) => setImmediate(resolve));
@@ -254,13 +254,13 @@ describe("tokens of other issuers", () => {
     assert.deepEqual(reported, []);
   });
 
-  it("come from a server with a certificate of the right authority", async () => {
+  it("require that the CA verifies the issuer's server", async () => {
     configure({ certificateAuthority: undefined });
     await refused(token(), /not initialized/);
     assert.match(reported[0]!, /certificate/);
   });
 
-  it("may have their discovery document elsewhere", async () => {
+  it("may have a discovery document at another URL", async () => {
     const document = documents.get("/.well-known/openid-configuration");
     documents.delete("/.well-known/openid-configuration");
     documents.set("/elsewhere", document);
@@ -268,7 +268,7 @@ describe("tokens of other issuers", () => {
     assert.equal(await nameOf(token()), "x:alice");
   });
 
-  it("are verified by no symmetric, weak, encrypting or broken key", () => {
+  it("are not verified with symmetric, weak, encryption or malformed keys", () => {
     const jwk = rsa.publicKey.export({ format: "jwk" });
     const odd: unknown[] = [
       { kty: "oct", k: "c2VjcmV0", alg: "HS256" },

@@ -25,19 +25,19 @@ for (const algorithm of ["RS256", "ES256"] as const) {
       token = signToken({ sub: "me" }, key);
     });
 
-    it("are believed with their key, and with it among others", () => {
+    it("are accepted with their key, alone or among others", () => {
       assert.deepEqual(verifyToken(token, [key]), { sub: "me" });
       assert.deepEqual(verifyToken(token, [other, key]), { sub: "me" });
       const [published] = (keySet([key]) as { keys: { alg: string; kid: string }[] }).keys;
       assert.deepEqual([published?.alg, published?.kid], [algorithm, key.id]);
     });
 
-    it("are verified by the public half alone", () => {
+    it("are verified with the public key", () => {
       const pem = key.publicKey.export({ type: "spki", format: "pem" }) as string;
       assert.deepEqual(verifyToken(token, parseVerifyingKeys(pem)), { sub: "me" });
     });
 
-    it("are not believed with another key, changed, cut or grown", () => {
+    it("are rejected with another key, or if changed, truncated or extended", () => {
       const [head, claims, signature] = token.split(".") as [string, string, string];
       const changed = `${head}.${part({ sub: "you" })}.${signature}`;
       const cut = `${head}.${claims}.`;
@@ -47,7 +47,7 @@ for (const algorithm of ["RS256", "ES256"] as const) {
       assert.equal(verifyToken(token, [other]), undefined);
     });
 
-    it("do not choose their algorithm", () => {
+    it("cannot select the algorithm", () => {
       const claims = part({ sub: "me" });
       const none = `${part({ alg: "none", kid: key.id })}.${claims}.`;
       assert.equal(verifyToken(none, [key]), undefined);
@@ -63,7 +63,7 @@ for (const algorithm of ["RS256", "ES256"] as const) {
 }
 
 describe("keys", () => {
-  it("that are too weak or of other kinds are refused", () => {
+  it("that are weak or of other types are rejected", () => {
     assert.throws(() => parseVerifyingKeys("nothing"), /no PEM block/);
     assert.throws(() => parseSigningKey("nothing"));
   });

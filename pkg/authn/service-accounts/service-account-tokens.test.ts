@@ -8,7 +8,7 @@ import { InvalidTokenError } from "../tokens/token-authenticator.ts";
 const start = Date.parse("2026-01-01T00:00:00Z");
 const issuer = "https://issuer.example.org";
 
-describe("tokens of service accounts", () => {
+describe("service account tokens", () => {
   let signer: SigningKey;
   let now: number;
   /** `plural namespace/name` -> uid. */
@@ -87,7 +87,7 @@ describe("tokens of service accounts", () => {
       return true;
     });
 
-  it("name the account, its groups and the pod", async () => {
+  it("identify the service account, its groups and the pod", async () => {
     const found = await ask(token({}, { pod: { name: "p", uid: "pod-uid" } }));
     assert.equal(found?.user.name, "system:serviceaccount:ns:app");
     assert.deepEqual(found?.user.groups, ["system:serviceaccounts", "system:serviceaccounts:ns"]);
@@ -98,13 +98,13 @@ describe("tokens of service accounts", () => {
     });
   });
 
-  it("of another issuer, or about another subject, are none of ours", async () => {
+  it("of another issuer or subject are ignored", async () => {
     assert.equal(await ask(token({ iss: "https://elsewhere.example.org" })), undefined);
     assert.equal(await ask(token({ sub: "system:serviceaccount:ns:other" })), undefined);
     assert.equal(await ask("no.such.token"), undefined);
   });
 
-  it("are for their audiences, and for their time", async () => {
+  it("are limited to their audiences and validity", async () => {
     await refused(token({ aud: ["vault"] }), /^token audiences \["vault"\] is invalid/);
     await refused(token({ exp: start / 1000 }), /has expired/);
     await refused(token({ nbf: start / 1000 + 1 }), /not valid yet/);
@@ -122,7 +122,7 @@ describe("tokens of service accounts", () => {
     await refused(token(), /^serviceaccounts "app" not found/);
   });
 
-  it("in Secrets are valid while stored, and label the day of last use", async () => {
+  it("in Secrets are valid while stored, and set the label of the last use", async () => {
     const old = legacyToken();
     secret = { data: { token: Buffer.from(old).toString("base64") }, labels: {} };
     const owner = await ask(old);

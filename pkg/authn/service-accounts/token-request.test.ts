@@ -8,7 +8,7 @@ import { tokenRequest, type TokenRequestOptions } from "./token-request.ts";
 const now = Date.parse("2026-01-01T00:00:00Z");
 const issuer = "https://issuer.example.org";
 
-describe("requests for tokens", () => {
+describe("TokenRequests", () => {
   let key: SigningKey;
   let warnings: string[];
   const objects = new Map<string, any>([
@@ -31,7 +31,7 @@ describe("requests for tokens", () => {
     warnings = [];
   });
 
-  it("must bear the name in the path, whether there is such an account or not", async () => {
+  it("must have the name in the path, even for a missing ServiceAccount", async () => {
     const options = { issuer, key, audiences: [issuer], read, domain: kubernetes, extends: true };
     const request = { namespace: "ns", name: "none", resource: { plural: "serviceaccounts" } };
     const object = { metadata: { name: "other" }, spec: {} };
@@ -68,7 +68,7 @@ describe("requests for tokens", () => {
     assert.equal(owner?.user.name, "system:serviceaccount:ns:app");
   });
 
-  it("get no longer a life than the server gives", async () => {
+  it("are limited to the maximum validity of the server", async () => {
     const { claims, spec } = await ask({ expirationSeconds: 86_400 }, { mostSeconds: 7200 });
     assert.deepEqual([spec.expirationSeconds, claims.exp], [7200, now / 1000 + 7200]);
     assert.deepEqual(warnings, ["requested expiration of 86400 seconds shortened to 7200 seconds"]);

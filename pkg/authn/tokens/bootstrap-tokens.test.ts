@@ -32,7 +32,7 @@ function ask(token: string, data: Readonly<Record<string, string>>, type = "toke
 describe("bootstrap tokens", () => {
   const token = "abcdef.0123456789abcdef";
 
-  it("name the user after the token, in sorted groups", async () => {
+  it("identify the user by token ID, with sorted groups", async () => {
     const groups = "system:bootstrappers:z,system:bootstrappers:a";
     const found = await ask(token, { ...good, "auth-extra-groups": groups });
     assert.equal(found?.user.name, "system:bootstrap:abcdef");
@@ -43,7 +43,7 @@ describe("bootstrap tokens", () => {
     ]);
   });
 
-  it("hold until they expire", async () => {
+  it("are valid until they expire", async () => {
     assert.ok(await ask(token, { ...good, expiration: "2026-01-01T00:00:01Z" }));
     assert.equal(await ask(token, { ...good, expiration: "2026-01-01T00:00:00Z" }), undefined);
   });
@@ -62,7 +62,7 @@ describe("bootstrap tokens", () => {
       ["an empty group", token, { ...good, "auth-extra-groups": "system:bootstrappers:a," }],
     ];
   for (const [what, text, data, type] of refused) {
-    it(`are not taken with ${what}`, async () => {
+    it(`are rejected with ${what}`, async () => {
       assert.equal(await ask(text, data, type), undefined);
     });
   }

@@ -6,7 +6,7 @@ import { TokenCacheMetrics } from "./token-cache-metrics.ts";
 import { WebhookTokenAuthenticator } from "./token-webhook.ts";
 import { InvalidTokenError, type TokenIdentity } from "./token-authenticator.ts";
 
-describe("remembered tokens", () => {
+describe("the token cache", () => {
   let now = 0;
   let asked: string[];
   let answer: () => Promise<TokenIdentity | undefined>;
@@ -32,7 +32,7 @@ describe("remembered tokens", () => {
     tokens = new TokenCache(inner, { clock, metrics, goodMs: 1000, badMs: 100 });
   });
 
-  it("are believed for their time, each for its audiences", async () => {
+  it("are cached for the TTL, per audiences", async () => {
     await tokens.authenticateToken("t", ["a"]);
     now += 999;
     assert.equal(await tokens.authenticateToken("t", ["a"]), alice);
@@ -43,12 +43,12 @@ describe("remembered tokens", () => {
     assert.deepEqual(asked, ["t a", "t b", "t a"]);
   });
 
-  it("are asked about once by many at a time", async () => {
+  it("are authenticated once for concurrent requests", async () => {
     await Promise.all([1, 2, 3].map(() => tokens.authenticateToken("t", [])));
     assert.equal(asked.length, 1);
   });
 
-  it("are counted: who asked, and what it took", async () => {
+  it("are counted in metrics, with the duration of the request", async () => {
     await Promise.all([tokens.authenticateToken("t", []), tokens.authenticateToken("t", [])]);
     await tokens.authenticateToken("t", []);
     answer = () => Promise.reject(new InvalidTokenError("expired"));
@@ -75,7 +75,7 @@ describe("remembered tokens", () => {
     assert.equal(await tokens.authenticateToken("t", []), alice);
   });
 
-  it("are asked about again after a fault", async () => {
+  it("are authenticated again after an error", async () => {
     answer = () => Promise.reject(new InvalidTokenError("expired"));
     await assert.rejects(async () => tokens.authenticateToken("t", []), InvalidTokenError);
     await assert.rejects(async () => tokens.authenticateToken("t", []), InvalidTokenError);
@@ -83,7 +83,7 @@ describe("remembered tokens", () => {
   });
 });
 
-describe("the webhook for tokens", () => {
+describe("the token webhook", () => {
   let sent: any[];
   let reported: unknown[];
 
@@ -115,7 +115,7 @@ describe("the webhook for tokens", () => {
   };
   const good = { authenticated: true, user };
 
-  it("is sent a review and names the user", async () => {
+  it("receives a TokenReview, and its response identifies the user", async () => {
     const extra = new Map([
       ["k", ["v"]],
       ["__proto__", ["w"]],
@@ -133,7 +133,7 @@ describe("the webhook for tokens", () => {
     assert.equal(await ask({ status: named }, ["third"]), undefined);
   });
 
-  it("is not believed half", async () => {
+  it("is not trusted with an incomplete response", async () => {
     const odd = [
       null,
       "yes",

@@ -83,9 +83,9 @@ async function may(text: string, fieldTerms: readonly SelectorTerm[] = [], user 
   return decision.verdict === "allow" ? "yes" : decision.reason;
 }
 
-describe("the authorizer of nodes", () => {
+describe("the node authorizer", () => {
   for (const name of ["pull", "env", "volume", "projected", "mount"]) {
-    it(`shows a node the Secret ${name} that its pod needs`, async () => {
+    it(`allows a node to get the Secret ${name} of its pod`, async () => {
       assert.equal(await may(`get secrets ns/${name}`), "yes");
     });
   }
@@ -150,7 +150,7 @@ describe("the authorizer of nodes", () => {
     });
   }
 
-  it("lets a node list its own pods only", async () => {
+  it("allows a node to list only its own pods", async () => {
     const term = (value: string) =>
       [{ key: "spec.nodeName", operator: "In", values: [value] }] as const;
     assert.equal(await may("list pods", term("n1")), "yes");
@@ -159,7 +159,7 @@ describe("the authorizer of nodes", () => {
     assert.equal(await may(slices, term("n1")), "yes");
   });
 
-  it("has no opinion on others", async () => {
+  it("has no opinion on other users", async () => {
     assert.equal(await may("get secrets ns/env", [], { ...node, groups: [] }), "");
     assert.equal(await may("get secrets ns/env", [], { ...node, name: "n1" }), "");
     const unknown = 'unknown node for user "system:node:"';

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { kubernetes } from "#meta";
 import { rbacEscalationCheck } from "./escalation-check.ts";
 
-describe("the privilege-escalation check of bindings", () => {
+describe("the RBAC privilege-escalation check of bindings", () => {
   const check = rbacEscalationCheck({
     rbac: { rulesOfRole: () => undefined } as any,
     authorizer: { authorize: () => ({ verdict: "noOpinion", reason: "" }) } as any,
@@ -24,7 +24,7 @@ describe("the privilege-escalation check of bindings", () => {
       },
     } as any);
 
-  it("refuses roles that cannot be looked up, before validation does", async () => {
+  it("rejects roles that cannot be looked up, before validation", async () => {
     await assert.rejects(bind("Foo", "x"), /unsupported role reference kind: "Foo"/);
     await assert.rejects(bind("Role", "x"), /Namespace parameter required/);
     await assert.rejects(bind("ClusterRole", ""), /Name parameter required/);

@@ -13,7 +13,7 @@ function rule(verbs: string, groups: string, resources: string, names = ""): Pol
   };
 }
 
-describe("rules that include others", () => {
+describe("rules that cover other rules", () => {
   const held = [
     rule("get list", "core", "pods"),
     rule("get", "core", "configmaps", "a b"),
@@ -52,7 +52,7 @@ describe("rules that include others", () => {
     ],
     ["all paths", { verbs: ["*"], nonResourceURLs: ["*"] }, '{NonResourceURLs:["*"], Verbs:["*"]}'],
   ];
-  it("are distinguished, however many items a rule names", () => {
+  it("are found for rules with any number of items", () => {
     const words = (count: number) => Array.from({ length: count }, (_, n) => `w${n}`).join(" ");
     const many = rule(words(1000), words(1000), words(1000));
     assert.deepEqual(uncoveredRules(held, [many]), [many]);

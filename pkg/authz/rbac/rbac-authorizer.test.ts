@@ -80,7 +80,7 @@ describe("role-based access control", () => {
     });
   }
 
-  it("matches paths exactly or by what stands before the star", async () => {
+  it("matches paths exactly or by the prefix before *", async () => {
     const may = async (path: string) => {
       const request = asked(`get path ${path}`);
       return (await bound().authorize({ user: user("x", "g"), request })).verdict === "allow";
@@ -142,7 +142,7 @@ describe("role-based access control", () => {
     });
   });
 
-  it("does not take a group for part of a resource", async () => {
+  it("does not treat a group as part of a resource", async () => {
     const rbac = new RbacAuthorizer("rbac.example.org");
     const odd = [{ verbs: ["get"], apiGroups: ["apps/deployments"], resources: ["scale"] }];
     rbac.set("ClusterRole", { metadata: { name: "odd" }, rules: odd });

@@ -65,7 +65,7 @@ describe("the webhook authorizer", () => {
     more: Partial<AuthorizationAttributes> = {},
   ): Promise<Decision> => own.authorize({ user, request, ...more });
 
-  it("sends a review of what is asked, selectors taken apart", async () => {
+  it("sends a SubjectAccessReview with parsed selectors", async () => {
     await ask(authorizer(), { fieldTerms: [term] });
     assert.deepEqual(heard, [
       {
@@ -90,7 +90,7 @@ describe("the webhook authorizer", () => {
     ]);
   });
 
-  it("speaks v1beta1, in which groups were called group", async () => {
+  it("sends v1beta1, in which the field of groups is group", async () => {
     const path = { ...request, isResource: false, path: "/x", verb: "get" };
     await ask(authorizer({ version: "v1beta1" }), { request: path });
     const { apiVersion, spec } = heard[0];
@@ -119,13 +119,13 @@ describe("the webhook authorizer", () => {
     [undefined, { verdict: "no-opinion", reason: "" }],
   ];
   for (const [answer, decision] of answers) {
-    it(`takes ${JSON.stringify(answer)} for ${decision.verdict}`, async () => {
+    it(`interprets ${JSON.stringify(answer)} as ${decision.verdict}`, async () => {
       status = answer as object;
       assert.deepEqual(await ask(authorizer()), decision);
     });
   }
 
-  it("remembers what was allowed longer than what was not", async () => {
+  it("caches allowed responses longer than others", async () => {
     const own = authorizer();
     await Promise.all([ask(own), ask(own)]);
     now = 99;
@@ -143,7 +143,7 @@ describe("the webhook authorizer", () => {
     assert.equal(heard.length, 4);
   });
 
-  it("remembers no long names, and no more than it has room for", async () => {
+  it("caches no large reviews, and a limited number of responses", async () => {
     const own = authorizer();
     const long = { request: { ...request, name: "n".repeat(10_000) } };
     await ask(own, long);
@@ -156,7 +156,7 @@ describe("the webhook authorizer", () => {
     assert.equal(heard.length, 1);
   });
 
-  it("passes or denies when it cannot be asked, and remembers nothing of it", async () => {
+  it("has no opinion or denies on failure, and caches nothing", async () => {
     status = new WebhookFault("down", undefined, true);
     const own = authorizer();
     assert.deepEqual(await ask(own), { verdict: "no-opinion", reason: "", error: "down" });
@@ -167,7 +167,7 @@ describe("the webhook authorizer", () => {
     assert.deepEqual(await ask(strict), { verdict: "deny", reason: "", error: "down" });
   });
 
-  describe("with conditions", () => {
+  describe("with matchConditions", () => {
     const compiler = conditionCompiler();
     const programs = (...texts: readonly string[]) =>
       texts.map((text) => compiler(text).program ?? assert.fail(text));
@@ -192,7 +192,7 @@ describe("the webhook authorizer", () => {
       });
     }
 
-    it("that are no conditions are refused", () => {
+    it("that are invalid are rejected", () => {
       assert.match(
         compiler("request.nothing").program ? "" : fault("request.nothing"),
         /undefined/,
@@ -206,7 +206,7 @@ describe("the webhook authorizer", () => {
     }
   });
 
-  it("keeps its place in a row of authorizers", async () => {
+  it("is asked in its place among authorizers", async () => {
     const says = (decision: Decision) => ({ authorize: async () => decision });
     status = new WebhookFault("down", undefined, true);
     const last = says({ verdict: "allow", reason: "last" });
@@ -226,7 +226,7 @@ describe("the webhook authorizer", () => {
     assert.equal(error, "webhook authorizer does not support user rule resolution");
   });
 
-  it("is not heard of where another decides, for or against", async () => {
+  it("is not asked if another authorizer decides", async () => {
     const says = (decision: Decision) => ({ authorize: async () => decision });
     status = new WebhookFault("down", undefined, true);
     const refusal: Decision = { verdict: "deny", reason: "never", error: "own" };
