@@ -138,7 +138,7 @@ describe("managed fields of a new custom resource", () => {
     };
   }
 
-  it("are what comparing with nothing finds", () => {
+  it("contain all fields of the object", () => {
     const stripped = setOf(["f:status"], ["f:metadata", "f:name"], ["f:metadata", "f:uid"]);
     for (let round = 0; round < 500; round++) {
       const object = thing();
@@ -146,7 +146,7 @@ describe("managed fields of a new custom resource", () => {
     }
   });
 
-  it("are none where list elements cannot be told apart", () => {
+  it("are empty if list elements have equal keys", () => {
     for (const element of ["text", null, []]) {
       const object = { metadata: {}, spec: { keyed: [element] } };
       assert.throws(() => createdFields(struct, object, left), /associative list with keys/);

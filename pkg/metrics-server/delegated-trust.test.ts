@@ -89,12 +89,12 @@ describe("DelegatedTrust", () => {
     };
   }
 
-  it("believes the headers beside a certificate of the front proxy", async () => {
+  it("trusts the user headers with a certificate of the front proxy", async () => {
     const found = trust.authenticate(await credentials("front-proxy-client"));
     assert.deepEqual([found?.name, found?.groups], ["jo", ["users", "system:authenticated"]]);
   });
 
-  it("refuses other names, other authorities, and connections without a certificate", async () => {
+  it("rejects other common names, other CAs, and connections without a certificate", async () => {
     const other = await createAuthority("front", { validDays: 1, now: clock.now() });
     const isRefused = (error: unknown) => error instanceof StatusError && error.code === 401;
     const wrongName = await credentials("admin");
@@ -105,7 +105,7 @@ describe("DelegatedTrust", () => {
     assert.equal(trust.authenticate({ ...rest, certificate: undefined }), undefined);
   });
 
-  it("asks by SubjectAccessReview, and remembers the answer for ten seconds", async () => {
+  it("authorizes by SubjectAccessReview, cached for ten seconds", async () => {
     const attributes = { nonResourceAttributes: { path: "/apis", verb: "get" } };
     isAllowed = false;
     assert.equal(await trust.isAllowed(user, attributes), false);

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { type NodesTest, startNodes } from "./testing.ts";
 
-describe("addresses of pods", () => {
+describe("pod IPs", () => {
   let run: NodesTest;
   beforeEach(async () => {
     run = await startNodes({ allocatesPodCidrs: true });
@@ -29,7 +29,7 @@ describe("addresses of pods", () => {
       .map(({ object }) => `${object.reason} ${object.message}`);
   };
 
-  it("come from the podCIDR of the node, for which pods wait", async () => {
+  it("come from the podCIDR of the node, which pods wait for", async () => {
     await run.createPod("host", { spec: { hostNetwork: true } });
     await run.createPod("waits", {});
     assert.deepEqual(await stateOf("waits"), ["Pending", "ContainerCreating", undefined]);
@@ -42,7 +42,7 @@ describe("addresses of pods", () => {
     assert.deepEqual(await stateOf("waits"), ["Running", undefined, "10.7.0.2"]);
   });
 
-  it("are used again, and waited for, when the range is exhausted", async () => {
+  it("are reused, and waited for, when the range is exhausted", async () => {
     await setPodCidr("10.7.0.0/30");
     await run.createPod("first", {});
     await run.createPod("second", {});

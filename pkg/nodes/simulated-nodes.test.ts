@@ -73,7 +73,7 @@ describe("simulated nodes", () => {
     assert.equal(conditions[0]?.lastTransitionTime, status?.conditions?.[0]?.lastTransitionTime);
   });
 
-  it("write Ready again when a controller has taken it for lost", async () => {
+  it("report Ready again after a controller has set it to Unknown", async () => {
     const { status } = await node();
     const conditions = status?.conditions?.map((each) => ({ ...each, status: "Unknown" }));
     await run.test.patch("v1/nodes//hollow-0/status", { status: { conditions } });
@@ -82,7 +82,7 @@ describe("simulated nodes", () => {
     assert.equal(ready?.status, "True");
   });
 
-  it("fall silent, and return, by their annotation", async () => {
+  it("become unresponsive, and return, by annotation", async () => {
     await setFailure("silent");
     await run.createPod("p", {});
     await run.pass(60_000);
@@ -96,7 +96,7 @@ describe("simulated nodes", () => {
     assert.equal(pressure?.reason, "KubeletHasDiskPressure");
   });
 
-  it("go with their Node object, which stays away", async () => {
+  it("stop when their Node object is deleted", async () => {
     await setFailure("gone");
     await run.pass(30_000);
     assert.match(await refusal(run.test.get("v1/nodes//hollow-0")), /^404/);
@@ -133,7 +133,7 @@ describe("pods of simulated nodes", () => {
     assert.equal(host.status?.podIP, "127.0.0.1");
   });
 
-  it("run init containers one after another, and sidecars beside the containers", async () => {
+  it("run init containers one after another, and sidecars along with the containers", async () => {
     const initContainers = [
       { name: "first", image: "i" },
       { name: "side", image: "s", restartPolicy: "Always" },
@@ -161,7 +161,7 @@ describe("pods of simulated nodes", () => {
     assert.equal(conditionOf(pod, "Ready")?.status, "True");
   });
 
-  it("keep containers waiting after an init container has failed", async () => {
+  it("keep containers waiting if an init container fails", async () => {
     const initContainers = [{ name: "first", image: "i", command: ["/bin/false"] }];
     await run.createPod("p", { spec: { initContainers, restartPolicy: "Never" } });
     await run.pass(2_000);
@@ -174,7 +174,7 @@ describe("pods of simulated nodes", () => {
     assert.equal(conditionOf(pod, "Initialized")?.reason, "ContainersNotInitialized");
   });
 
-  it("crash and are restarted after delays that double", async () => {
+  it("crash and are restarted with exponential backoff", async () => {
     const metadata = wish("crash-loop", "true");
     await run.createPod("p", { metadata });
     const restarts: number[] = [];
@@ -195,7 +195,7 @@ describe("pods of simulated nodes", () => {
     assert.equal(pod.status?.phase, "Running");
   });
 
-  it("of Jobs succeed; others fail by their annotation under restartPolicy Never", async () => {
+  it("of Jobs succeed; others fail by annotation with restartPolicy Never", async () => {
     const spec = { restartPolicy: "Never" };
     const uid = "11111111-1111-4111-8111-111111111111";
     const owner = { apiVersion: "batch/v1", kind: "Job", name: "j", uid, controller: true };
@@ -212,7 +212,7 @@ describe("pods of simulated nodes", () => {
     assert.equal(stateOf(phases[1]!), "exit 42 0");
   });
 
-  it("run as long as their command if they may complete", async () => {
+  it("run until their command exits if they may complete", async () => {
     const containers = [{ name: "app", image: "busybox", command: ["sleep", "3"] }];
     const uid = "11111111-1111-4111-8111-111111111111";
     const owner = { apiVersion: "batch/v1", kind: "Job", name: "j", uid, controller: true };
@@ -229,7 +229,7 @@ describe("pods of simulated nodes", () => {
     assert.equal(stateOf(await run.pod("always")), "running 0");
   });
 
-  it("are refused by a node that has no room for them, or does not suit", async () => {
+  it("are rejected by a node without room, or that does not match", async () => {
     const requesting = (cpu: string) => ({
       containers: [
         { name: "app", image: "nginx", resources: { requests: { cpu, memory: "1Gi" } } },
@@ -275,7 +275,7 @@ describe("pods of simulated nodes", () => {
     );
   });
 
-  it("are evicted one by one while their node is short of memory", async () => {
+  it("are evicted one by one while their node has memory pressure", async () => {
     const using = (usage: string, memory: string) => ({
       metadata: wish("usage-memory", usage),
       spec: { containers: [{ name: "app", image: "i", resources: { requests: { memory } } }] },
@@ -304,7 +304,7 @@ describe("pods of simulated nodes", () => {
     assert.equal((await run.pod("modest")).status?.phase, "Running");
   });
 
-  it("end when they are deleted, within their grace period", async () => {
+  it("terminate when they are deleted, within their grace period", async () => {
     await run.createPod("quick", {});
     await run.test.remove("v1/pods/ns/quick");
     await run.pass(0);
@@ -338,14 +338,14 @@ describe("pods of simulated nodes", () => {
     assert.equal(conditionOf(pod, "example.com/lb")?.status, "True");
   });
 
-  it("fail at their deadline", async () => {
+  it("fail after activeDeadlineSeconds", async () => {
     await run.createPod("p", { spec: { activeDeadlineSeconds: 5 } });
     await run.pass(5_000);
     const { status } = await run.pod("p");
     assert.deepEqual([status?.phase, status?.reason], ["Failed", "DeadlineExceeded"]);
   });
 
-  it("cannot pull images whose names say that they do not exist", async () => {
+  it("cannot pull images with names of missing images", async () => {
     const images = [
       "foo:non-existent",
       "invalid.registry.k8s.io/a:1",
@@ -361,7 +361,7 @@ describe("pods of simulated nodes", () => {
     assert.equal(stateOf(await run.pod("there")), "running 0");
   });
 
-  it("are unready, never start or miss their image by annotation", async () => {
+  it("are not ready, never start or lack their image by annotation", async () => {
     await run.createPod("unready", { metadata: wish("ready", "false") });
     await run.createPod("never", { metadata: wish("never-start", "true") });
     await run.createPod("pull", { metadata: wish("image-pull-error", "no such image") });
@@ -374,7 +374,7 @@ describe("pods of simulated nodes", () => {
     assert.equal(stateOf(await run.pod("pull")), "running 0");
   });
 
-  it("are refused with an Event, and without the conditions of their kubelet", async () => {
+  it("are rejected with an Event, and without the conditions of their kubelet", async () => {
     const requirement = { key: "disk", operator: "In", values: ["ssd"] };
     const required = { nodeSelectorTerms: [{ matchExpressions: [requirement] }] };
     const nodeAffinity = { requiredDuringSchedulingIgnoredDuringExecution: required };
@@ -411,7 +411,7 @@ describe("pods of simulated nodes", () => {
     );
   });
 
-  it("go on as they were after a restart of their node", async () => {
+  it("continue unchanged after a restart of their node", async () => {
     const before = await run.createPod("p", {});
     await run.stop();
     run = await startNodes({}, run.test);

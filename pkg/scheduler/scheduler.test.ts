@@ -121,7 +121,7 @@ describe("scheduler", () => {
   }
 
   for (const seed of [1, 2, 3]) {
-    it(`binds what fits and leaves nothing feasible pending, seed ${seed}`, async () => {
+    it(`binds pods that fit, and leaves no feasible pod pending, seed ${seed}`, async () => {
       const random = seededRandom(seed);
       for (let at = 0; at < 6; at++) {
         const labels = { disk: random.pick(["ssd", "hdd"]) };
@@ -179,7 +179,7 @@ describe("scheduler", () => {
     });
   }
 
-  it("evicts only what a pod needs, while other pods preempt as well", async () => {
+  it("evicts only what a pod needs while other pods preempt concurrently", async () => {
     for (const name of ["a", "b", "c"]) await makeNode(test, name, 4);
     run = await start(test);
     const low = { cpu: 9, priority: 1, terminationGracePeriodSeconds: 0 };
@@ -194,7 +194,7 @@ describe("scheduler", () => {
     assert.equal(await boundOf("low"), 3);
   });
 
-  it("evicts a pod of lower priority, and spares the one that a budget protects", async () => {
+  it("evicts a pod of lower priority, and not the one that a budget protects", async () => {
     await makeNode(test, "a", 1);
     await makeNode(test, "b", 1);
     await test.post("policy/v1/poddisruptionbudgets/ns", {

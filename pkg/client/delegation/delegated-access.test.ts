@@ -54,7 +54,7 @@ describe("DelegatedAccess", () => {
     assert.deepEqual(specs, [{ user: "ops", groups, ...attributes }]);
   });
 
-  it("caches both reviews for their time to live, by request", async () => {
+  it("caches both reviews for the TTL, by request", async () => {
     const request = requestWith("Bearer good");
     await access.statusCodeFor(request, attributes);
     await access.statusCodeFor(request, attributes);

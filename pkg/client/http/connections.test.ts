@@ -44,7 +44,7 @@ describe("connections", () => {
     });
   });
 
-  it("fail at once when the port is closed", async () => {
+  it("fail immediately if the port is closed", async () => {
     await assert.rejects(sendTo(1, systemClock), /^ConnectionError: connect ECONNREFUSED/);
   });
 

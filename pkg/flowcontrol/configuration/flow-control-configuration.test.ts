@@ -140,7 +140,7 @@ describe("flow control configuration", () => {
     assert.equal(levels.find(({ name }) => name === "catch-all")?.nominalConcurrencyShares, 5);
   });
 
-  it("takes shares and lendable percent of the level exempt from the stored object", () => {
+  it("reads shares and lendablePercent of the level exempt from the stored object", () => {
     const exempt = { nominalConcurrencyShares: 10, lendablePercent: 50 };
     const spec = { type: "Exempt", exempt } as PriorityLevelObject["spec"];
     configuration.priorityLevels.set({ metadata: { name: "exempt", uid: "x" }, spec });

@@ -25,7 +25,7 @@ describe("node admission", () => {
   };
   const critical = { priority: 2_000_000_000 };
 
-  it("counts the pods of the node, and those no longer that have ended", async () => {
+  it("counts the pods of the node, except terminated ones", async () => {
     for (const name of ["a", "b", "c", "d", "e"]) await run.createPod(name, {});
     assert.deepEqual(await outcome("f", {}), [
       "OutOfpods",
@@ -57,7 +57,7 @@ describe("node admission", () => {
     ]);
   });
 
-  it("refuses host ports that are taken", async () => {
+  it("rejects pods whose host ports are in use", async () => {
     const listening = (hostIP: string, protocol = "TCP") => ({
       containers: [
         { name: "app", image: "i", ports: [{ containerPort: 80, hostPort: 80, hostIP, protocol }] },
@@ -72,7 +72,7 @@ describe("node admission", () => {
     ]);
   });
 
-  it("refuses sysctls that reach beyond the pod", async () => {
+  it("rejects sysctls that are not namespaced", async () => {
     const setting = (name: string) => ({ securityContext: { sysctls: [{ name, value: "1" }] } });
     assert.equal((await outcome("a", setting("net/ipv4/tcp_syncookies")))[0], "Running");
     assert.deepEqual(await outcome("b", setting("kernel.msgmax")), [
@@ -81,7 +81,7 @@ describe("node admission", () => {
     ]);
   });
 
-  it("refuses pods of another operating system", async () => {
+  it("rejects pods of another operating system", async () => {
     const labels = { "kubernetes.io/os": "windows" };
     assert.deepEqual(await outcome("a", {}, { labels }), [
       "PodOSSelectorNodeLabelDoesNotMatch",
@@ -93,7 +93,7 @@ describe("node admission", () => {
     ]);
   });
 
-  it("ends the fewest pods of the lowest QoS classes for a critical one", async () => {
+  it("evicts the fewest pods of the lowest QoS classes for a critical pod", async () => {
     const limited = (cpu: string) => ({ cpu, memory: "1Gi" });
     await run.createPod("guaranteed", { spec: requesting(limited("2"), limited("2")) });
     await run.createPod("small", { spec: requesting({ cpu: "1" }) });
@@ -117,7 +117,7 @@ describe("node admission", () => {
     assert.deepEqual(await Promise.all(phases), ["Running", "Running"]);
   });
 
-  it("refuses a critical pod for which no pods suffice", async () => {
+  it("rejects a critical pod if evictions cannot make room", async () => {
     await run.createPod("other", { spec: { ...requesting({ cpu: "5" }), ...critical } });
     assert.deepEqual(await outcome("critical", { ...requesting({ cpu: "4" }), ...critical }), [
       "UnexpectedAdmissionError",

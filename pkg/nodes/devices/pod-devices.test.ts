@@ -41,7 +41,7 @@ describe("simulated devices", () => {
     await nodes.pass(1_000);
   }
 
-  it("publishes the devices of a node, in slices of 64, and withdraws them", async () => {
+  it("publishes the devices of a node in slices of 64, and deletes them", async () => {
     nodes = await startNodes();
     await nodes.pass(1_000);
     assert.deepEqual(await sliceNames(), []);
@@ -74,7 +74,7 @@ describe("simulated devices", () => {
     assert.deepEqual(await sliceNames(), []);
   });
 
-  it("withdraws the slices of a Node that is deleted", async () => {
+  it("deletes the slices of a deleted Node", async () => {
     nodes = await startNodes();
     await annotate({ devices: "gpu=1" });
     assert.equal((await sliceNames()).length, 1);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type NodesTest, startNodes } from "../testing.ts";
 
-describe("the commands of simulated containers", () => {
+describe("commands of simulated containers", () => {
   let run: NodesTest;
   beforeEach(async () => {
     run = await startNodes();
@@ -15,7 +15,7 @@ describe("the commands of simulated containers", () => {
     (await run.pod(name)).status?.containerStatuses?.[0]?.state;
   const containerWith = (more: object) => [{ name: "app", image: "busybox", ...more }];
 
-  it("wait for the ConfigMaps and Secrets that their environment names", async () => {
+  it("wait for the ConfigMaps and Secrets of their environment", async () => {
     const from = { configMapKeyRef: { name: "settings", key: "colour" } };
     const env = [{ name: "COLOUR", valueFrom: from }];
     const envFrom = [{ secretRef: { name: "keys" } }];
@@ -51,7 +51,7 @@ describe("the commands of simulated containers", () => {
     assert.notEqual((await stateOf("p"))?.running, undefined);
   });
 
-  it("know the addresses of a pod that ends at once, which stay in its status", async () => {
+  it("see the addresses of a pod that terminates immediately, which stay in its status", async () => {
     const script = "echo -n $POD_IP $HOST_IP > /dev/termination-log";
     const field = (fieldPath: string) => ({ valueFrom: { fieldRef: { fieldPath } } });
     const env = [
@@ -113,7 +113,7 @@ describe("the commands of simulated containers", () => {
         },
       });
 
-    it("find the files of the runs before", async () => {
+    it("find the files of earlier runs", async () => {
       await createWith();
       await run.pass(60_000);
       const { phase, containerStatuses = [] } = (await run.pod("p")).status ?? {};
@@ -122,14 +122,14 @@ describe("the commands of simulated containers", () => {
       assert.equal(lastState?.terminated?.message, "2\n");
     });
 
-    it("do not end by their script if another container mounts the volume", async () => {
+    it("do not exit by their script if another container mounts the volume", async () => {
       await createWith({ name: "other", image: "busybox", volumeMounts: [mount] });
       await run.pass(60_000);
       assert.equal((await run.pod("p")).status?.phase, "Running");
     });
   });
 
-  it("find files of other containers in a hostPath folder", async () => {
+  it("find files of other containers in a hostPath directory", async () => {
     const hostPath = { path: "/var/marks", type: "DirectoryOrCreate" };
     const script = "if [[ -r /data/mark ]]; then exit 0; fi; touch /data/mark; sleep 1000";
     const createPod = (name: string) =>

@@ -104,7 +104,7 @@ describe("Events of kubelets", () => {
     ]);
   });
 
-  it("are lost beyond the rate of the process", async () => {
+  it("are dropped beyond the rate limit of the process", async () => {
     await start({ eventsPerSecond: 1, count: 201 });
     const count = async () => (await run.test.names("v1/events/default")).length;
     for (let tries = 0; tries < 200 && (await count()) < 1_000; tries++) await run.pass(0);

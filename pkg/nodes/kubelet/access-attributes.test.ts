@@ -9,14 +9,14 @@ describe("access to a kubelet", () => {
       return `${verb} ${subresource}`;
     });
 
-  it("takes the finer subresource, then proxy", () => {
+  it("uses the fine-grained subresource, then proxy", () => {
     assert.deepEqual(needs("GET", "/pods"), ["get pods", "get proxy"]);
     assert.deepEqual(needs("GET", "/runningpods/"), ["get pods", "get proxy"]);
     assert.deepEqual(needs("GET", "/healthz/ping?x"), ["get healthz", "get proxy"]);
     assert.deepEqual(needs("GET", "/configz"), ["get configz", "get proxy"]);
   });
 
-  it("takes one subresource for other paths", () => {
+  it("uses one subresource for other paths", () => {
     assert.deepEqual(needs("GET", "/stats/summary"), ["get stats"]);
     assert.deepEqual(needs("GET", "/metrics/resource"), ["get metrics"]);
     assert.deepEqual(needs("POST", "/exec/ns/p/c"), ["create proxy"]);

@@ -31,14 +31,14 @@ describe("logs of simulated containers", () => {
   };
   const textOf = (...asked: Parameters<typeof part>) => part(...asked).text.toString();
 
-  it("are texts of an annotation or a ConfigMap, or made up", () => {
+  it("come from an annotation or a ConfigMap, or are generated", () => {
     assert.equal(textOf(pod({ log: "a\nb" }, running), "", 0, "x"), "a\nb\n");
     assert.equal(textOf(pod({}, running), "", 0, "x"), "x\n");
     assert.match(textOf(pod({}, ended)), /^simulated container app .*\nexit code 3\n$/);
     assert.match(textOf(pod({}, running, ended), "previous=true"), /exit code 3\n$/);
   });
 
-  it("are cut as asked", () => {
+  it("are limited by the options of the request", () => {
     const log = pod({ log: "a\nbö\nc", "log-every": "2s" }, running);
     assert.equal(textOf(log, "", 5), "a\nbö\nc\n");
     assert.equal(textOf(log, "tailLines=1", 7), "a\n");
@@ -48,7 +48,7 @@ describe("logs of simulated containers", () => {
     assert.equal(textOf(log, "timestamps=true&tailLines=1", 3), "2030-01-01T00:00:02.000Z bö\n");
   });
 
-  it("grow while they are followed, until the run of the container ends", () => {
+  it("are streamed while followed, until the container terminates", () => {
     const annotations = { log: "a\nb\nc", "log-every": "2s" };
     const follow = (of: Pod, last: LogPart, seconds: number) =>
       newLines(of, "app", {
@@ -64,7 +64,7 @@ describe("logs of simulated containers", () => {
     assert.equal(follow(pod(annotations, restarted), first, 61), undefined);
   });
 
-  it("keep the newest lines only", () => {
+  it("keep only the newest lines", () => {
     const text = textOf(pod({ log: "line", "log-every": "1ms" }, running), "", 3600);
     assert.equal(text.split("\n").length, 10_001);
   });

@@ -50,7 +50,7 @@ describe("resizes of pods", () => {
     );
   });
 
-  it("are in progress with the old resources until the node carries them out", async () => {
+  it("are in progress with the old resources until the node applies them", async () => {
     const { metadata } = await run.createPod("p", { spec: { containers: [app("1")] } });
     const { resourceVersion } = metadata;
     const watched = run.test.watch("v1/pods/ns", { resourceVersion });
@@ -92,7 +92,7 @@ describe("resizes of pods", () => {
     assert.equal(await condition("p", "PodResizePending"), undefined);
   });
 
-  it("are deferred until another pod makes room, first for the higher priority", async () => {
+  it("are deferred until another pod makes room, higher priorities first", async () => {
     for (const name of ["low", "high"]) {
       const priority = name === "high" ? 10 : 0;
       await run.createPod(name, { spec: { priority, containers: [app("1")] } });

@@ -26,8 +26,8 @@ function told(...command: readonly string[]): string | undefined {
 
 const script = (text: string) => told("/bin/sh", "-c", text);
 
-describe("the command of a simulated container", () => {
-  it("follows sleep, true and false", () => {
+describe("the simulation of commands", () => {
+  it("simulates sleep, true and false", () => {
     assert.equal(told("sleep", "300"), "0 after 300 s");
     assert.equal(told("/bin/sleep", "1m", "0.5"), "0 after 60.5 s");
     assert.equal(told("sleep", "infinity"), "0 after Infinity s");
@@ -35,7 +35,7 @@ describe("the command of a simulated container", () => {
     assert.equal(told("/bin/false"), "1 after 0 s");
   });
 
-  it("follows scripts", () => {
+  it("simulates scripts", () => {
     assert.equal(script("sleep 2; exit 3"), "3 after 2 s");
     assert.equal(script("false; exit"), "1 after 0 s");
     assert.equal(script("echo hello && sleep 1\ntrue"), "0 after 1 s: hello");
@@ -51,7 +51,7 @@ describe("the command of a simulated container", () => {
     );
   });
 
-  it("keeps files in folders that are known to be empty", () => {
+  it("keeps files in directories that are known to be empty", () => {
     assert.equal(script("ls /scratch; mkdir /scratch/b; ls /scratch"), "0 after 0 s: b");
     assert.equal(script("[ -r /scratch/a ] || touch /scratch/a; [ -r /scratch/a ]"), "0 after 0 s");
   });
@@ -66,7 +66,7 @@ describe("the command of a simulated container", () => {
     assert.equal(told("nginx"), undefined);
   });
 
-  it("runs on where a script sleeps again and again, and repeats its random choices", () => {
+  it("continues scripts that sleep repeatedly, with reproducible random choices", () => {
     assert.equal(script("while true; do sleep 1; done"), "0 after Infinity s");
     assert.equal(script("while :; do :; done"), undefined);
     assert.equal(script("a=x; while true; do a=$a$a$a; done"), undefined);
@@ -87,7 +87,7 @@ describe("the command of a simulated container", () => {
     assert.deepEqual(lines, ["0 5\n", "10000 15\n", "20000 25\n"]);
   });
 
-  it("takes apart hostile scripts at once", () => {
+  it("parses hostile scripts quickly", () => {
     const parts = ["$(", "`", "${a:-", "((", "{ ", "'", '"', "if ", "| ", "$((", "a=1 ", "> "];
     for (const part of parts) {
       const text = part.repeat(4_000).slice(0, 8_000);

@@ -43,7 +43,7 @@ describe("static pods", () => {
     assert.deepEqual(await names(), wanted);
   };
 
-  it("run on each node, or on the one that their subfolder is named after", async () => {
+  it("run on each node, or on the node of their subdirectory", async () => {
     write("proxy.yaml", manifest("proxy"));
     write("hollow-1/etcd.json", manifest("etcd"));
     write(".hidden.yaml", manifest("hidden"));
@@ -70,7 +70,7 @@ describe("static pods", () => {
     assert.deepEqual(run.reports, []);
   });
 
-  it("run on when a client deletes their mirror pod, which is created again", async () => {
+  it("keep running when a client deletes their mirror pod, which is recreated", async () => {
     write("proxy.yaml", manifest("proxy"));
     await start();
     await untilNames(both);
@@ -86,7 +86,7 @@ describe("static pods", () => {
     assert.deepEqual(after.status?.podIPs, before.status?.podIPs);
   });
 
-  it("follow their files: others are other pods, and without a file they end", async () => {
+  it("follow their files: a changed file is another pod, and deleted files terminate pods", async () => {
     write("proxy.yaml", manifest("proxy"));
     await start();
     await untilNames(both);
@@ -105,7 +105,7 @@ describe("static pods", () => {
     await untilNames([]);
   });
 
-  it("are known again after a restart, and mirror pods without a manifest are deleted", async () => {
+  it("are recognized after a restart, and mirror pods without a manifest are deleted", async () => {
     write("proxy.yaml", manifest("proxy"));
     write("old.yaml", manifest("old"));
     await start();
@@ -119,7 +119,7 @@ describe("static pods", () => {
     assert.deepEqual([after.metadata.uid, after.status], [before.metadata.uid, before.status]);
   });
 
-  it("preempt other pods, and are not refused for taints", async () => {
+  it("preempt other pods, and are not rejected because of taints", async () => {
     await start();
     await until(async () => (await run.test.names("v1/nodes/")).length === 2);
     const app = { name: "app", image: "i", resources: { requests: { cpu: "6" } } };
@@ -138,7 +138,7 @@ describe("static pods", () => {
     assert.deepEqual(await Promise.all(reasons), ["Preempting", "Running"]);
   });
 
-  it("are not made of files that name objects of the API, or are no pods", async () => {
+  it("are not created from files that refer to API objects, or that are not pods", async () => {
     const claim = "  volumes: [{name: d, persistentVolumeClaim: {claimName: c}}]\n";
     write("claim.yaml", manifest("claim", "i", claim));
     write("account.yaml", manifest("account", "i", "  serviceAccountName: a\n"));

@@ -12,7 +12,7 @@ describe("usage profiles", () => {
     assert.deepEqual(at("sine:100m:900m:10m", 0, 150, 300, 600), [0.1, 0.5, 0.9, 0.1]);
   });
 
-  it("sum up to the area under them", () => {
+  it("have the integral of the profile as total", () => {
     for (const text of ["250m", "1s:100m,60s:2", "0s:1,10s:0,every:20s", "sine:1:9:70s"]) {
       const profile = parseUsageProfile(text)!;
       let sum = 0;
@@ -21,7 +21,7 @@ describe("usage profiles", () => {
     }
   });
 
-  it("are refused if they make no sense", () => {
+  it("are rejected if they are invalid", () => {
     const wrong = [
       "",
       "much",

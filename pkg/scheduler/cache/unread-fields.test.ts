@@ -69,7 +69,7 @@ const node: Node = {
 const printed = (value: object) => inspect(value, { depth: 9 });
 
 describe("withoutUnreadFields", () => {
-  it("keeps everything of a pod from which its PodInfo is made", () => {
+  it("keeps all fields of a pod that its PodInfo depends on", () => {
     const { pod: kept, ...info } = podInfoOf(withoutUnreadFields(pod, pods));
     const { pod: _whole, ...expected } = podInfoOf(pod);
     assert.equal(printed(info), printed(expected));
@@ -84,7 +84,7 @@ describe("withoutUnreadFields", () => {
     assert(!("podIP" in status!) && !("restartPolicy" in spec!));
   });
 
-  it("keeps everything of a node from which its NodeInfo is made", () => {
+  it("keeps all fields of a node that its NodeInfo depends on", () => {
     const kept = withoutUnreadFields(node, nodes);
     const info = ({ ...fields }: NodeInfo) => printed({ ...fields, node: undefined });
     assert.equal(info(new NodeInfo(kept)), info(new NodeInfo(node)));

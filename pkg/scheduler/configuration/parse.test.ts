@@ -140,13 +140,13 @@ const refused: readonly (readonly [text: string, message: string])[] = [
 
 describe("parseSchedulerConfiguration", () => {
   for (const [text, message] of refused) {
-    it(`refuses ${text.replaceAll("\n", " ").slice(0, 90)}`, () => {
+    it(`rejects ${text.replaceAll("\n", " ").slice(0, 90)}`, () => {
       const expected = message.startsWith("[") && !message.endsWith("]") ? `${message}]` : message;
       assert.equal(refusal(text), expected);
     });
   }
 
-  it("orders plugins: re-enabled ones, those of multiPoint, those of the point alone", () => {
+  it("orders plugins: re-enabled ones, those of multiPoint, then those of the point only", () => {
     const { settings } = parse(
       profiles(
         "{plugins: {filter: {enabled: [{name: NodePorts},{name: NodeName}], " +
@@ -160,7 +160,7 @@ describe("parseSchedulerConfiguration", () => {
     assert.equal(preFilter[0], "NodeAffinity");
   });
 
-  it("takes weights of the score point before those of multiPoint, 0 as 1", () => {
+  it("prefers weights of score to those of multiPoint, and treats 0 as 1", () => {
     const { settings } = parse(
       profiles(
         "{plugins: {score: {enabled: [{name: ImageLocality, weight: 7}]}, " +
@@ -175,7 +175,7 @@ describe("parseSchedulerConfiguration", () => {
     assert.equal(points.score[0], "ImageLocality");
   });
 
-  it("reads profiles, arguments, leader election and extenders", () => {
+  it("parses profiles, arguments, leader election and extenders", () => {
     const { settings, leaderElection, burst } = parse(
       profiles(
         "{schedulerName: a}, {schedulerName: b, percentageOfNodesToScore: 5, pluginConfig: " +
@@ -194,7 +194,7 @@ describe("parseSchedulerConfiguration", () => {
     assert.equal(settings.extenders.length, 1);
   });
 
-  it("refuses other kinds and versions", () => {
+  it("rejects other kinds and versions", () => {
     const text =
       "apiVersion: kubescheduler.config.k8s.io/v1beta3\nkind: KubeSchedulerConfiguration";
     assert.throws(

@@ -80,7 +80,7 @@ describe("extenders", () => {
     (await podOf(name)).status.conditions?.find(({ type }: any) => type === "PodScheduled")
       ?.message;
 
-  it("filters and prioritizes by names of nodes", async () => {
+  it("filter and prioritize by node names", async () => {
     answers["/x/filter"] = ({ NodeNames }) => ({
       nodenames: NodeNames.filter((name: string) => name !== "a"),
       FailedNodes: { a: "too far" },
@@ -105,7 +105,7 @@ describe("extenders", () => {
     assert.equal(body.Pod.metadata.name, "p");
   });
 
-  it("reports why a pod stays pending", async () => {
+  it("report why a pod stays pending", async () => {
     answers["/x/filter"] = ({ Nodes }) => {
       assert.equal(Nodes.items.length, 3);
       return {
@@ -120,7 +120,7 @@ describe("extenders", () => {
     assert.match(await messageOf("p"), /^0\/3 nodes are available: 1 broken, 2 full\. /);
   });
 
-  it("binds in place of the scheduler, for pods with a managed resource only", async () => {
+  it("bind in place of the scheduler, only for pods with a managed resource", async () => {
     answers["/x/bind"] = ({ PodName, PodNamespace, PodUID, Node }) => {
       assert.deepEqual([PodName, PodNamespace, typeof PodUID], ["gpu", "ns", "string"]);
       return { Error: `no ${Node.length === 1 ? "luck" : "node"}` };
@@ -135,7 +135,7 @@ describe("extenders", () => {
     assert.ok(calls.every(({ path }) => path === "/x/bind"));
   });
 
-  it("does without an ignorable extender that fails or hangs", async () => {
+  it("are skipped if they are ignorable and fail or time out", async () => {
     answers["/x/filter"] = () => undefined;
     await start({ filterVerb: "filter", ignorable: true, httpTimeout: "1s" });
     await makePod("p");
@@ -143,7 +143,7 @@ describe("extenders", () => {
     assert.equal(calls.length, 1);
   });
 
-  it("reports an extender that fails", async () => {
+  it("fail the attempt with their error", async () => {
     await start({ filterVerb: "filter" });
     await makePod("p");
     await run.until(() => messageOf("p"));
@@ -176,7 +176,7 @@ describe("extenders", () => {
         "https",
       );
 
-    it("verifies the server by the configured authority and name, and shows its certificate", async () => {
+    it("verify the server by the configured CA and name, with a client certificate", async () => {
       const names = { commonName: "scheduler", usage: "client" } as const;
       const client = await issueCertificate(authority, { ...names, ...validity });
       const seen: unknown[] = [];
@@ -195,7 +195,7 @@ describe("extenders", () => {
       assert.deepEqual(seen, [[true, "scheduler"]]);
     });
 
-    it("refuses a server of another authority, or under another name", async () => {
+    it("reject a server with another CA or name", async () => {
       const other = await createAuthority("others", validity);
       await startWith({ caData: base64(other.certificate), serverName: "extender.test" });
       await makePod("p");
@@ -209,14 +209,14 @@ describe("extenders", () => {
       assert.deepEqual(calls, []);
     });
 
-    it("does not verify a server if so configured", async () => {
+    it("do not verify an insecure server", async () => {
       await startWith({ insecure: true });
       await makePod("p");
       await run.until(() => nodeOf("p"));
     });
   });
 
-  describe("that take part in preemption", () => {
+  describe("with preempt verb", () => {
     const victim = { priority: 1, terminationGracePeriodSeconds: 0 };
 
     /** Fills the nodes a, b and c with a pod each, which is named after its node. */
@@ -254,7 +254,7 @@ describe("extenders", () => {
       assert.equal(await nodeOf("high"), "c");
     });
 
-    it("prevent every eviction by leaving no candidate, or a pod that is not there", async () => {
+    it("prevent evictions by returning no candidate, or an unknown pod", async () => {
       answers["/x/preempt"] = () => ({
         NodeNameToMetaVictims: { a: { Pods: [{ UID: "unknown" }], NumPDBViolations: 0 } },
       });

@@ -370,7 +370,7 @@ describe("queueing hints", () => {
   const proven = new Set<string>();
 
   for (const seed of [1, 2, 3, 4, 5, 6]) {
-    it(`wake every pod that a change makes feasible, seed ${seed}`, async () => {
+    it(`requeue every pod that a change makes feasible, seed ${seed}`, async () => {
       const random = seededRandom(seed);
       const cluster = new ClusterModel(random);
       const changes = new RandomChanges(cluster, random);
@@ -399,7 +399,7 @@ describe("queueing hints", () => {
     });
   }
 
-  it("were those of every plugin that filters", () => {
+  it("were exercised for every plugin that filters", () => {
     assert.deepEqual([...proven].sort(), [
       "DynamicResources",
       "InterPodAffinity",

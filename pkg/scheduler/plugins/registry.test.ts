@@ -11,7 +11,7 @@ import { pluginRegistry } from "./registry.ts";
 const informer = { subscribe: () => () => undefined, addIndex: () => undefined, all: () => [] };
 
 describe("plugin registry", () => {
-  it("names all extension points that each plugin takes part in", () => {
+  it("lists all extension points that each plugin implements", () => {
     const handle = {
       domain: kubernetes,
       informers: { of: () => informer },

@@ -180,14 +180,14 @@ describe("SchedulingQueue", () => {
     return queued;
   }
 
-  it("wakes a pod for an event that a plugin that rejected it has registered for", async () => {
+  it("requeues a pod on an event for which a rejecting plugin has registered", async () => {
     const model = new Model(seededRandom(1));
     const { info } = await rejected(model, ["NeedsNode"]);
     model.queue.moveAll(changeOf(nodeAdd, undefined, info.pod));
     assert.equal((await model.pop())?.info.pod.metadata.uid, info.pod.metadata.uid);
   });
 
-  it("does not wake a pod for events that its plugins have no use for", async () => {
+  it("does not requeue a pod on events for which its plugins have not registered", async () => {
     const model = new Model(seededRandom(1));
     await rejected(model, ["NeedsNode"]);
     model.queue.moveAll(changeOf(podDelete, { metadata: namedNode("other") }, undefined));
@@ -195,7 +195,7 @@ describe("SchedulingQueue", () => {
     assert.equal(await model.pop(), undefined);
   });
 
-  it("wakes a pod for an event during its attempt", async () => {
+  it("requeues a pod on an event during its attempt", async () => {
     const model = new Model(seededRandom(1));
     model.create();
     const queued = (await model.pop())!;

@@ -30,7 +30,7 @@ describe("the echo shell", () => {
     return `${Buffer.from(stdout).toString()}${stderr}(${exitCode})`;
   };
 
-  it("runs scripts on its files", () => {
+  it("runs scripts with its files", () => {
     assert.equal(run("sh", "-c", "echo 'a b' > /root/x && cat /root/x; ls /root"), "a b\nx\n(0)");
     assert.equal(run("sh", "-c", "false && echo no; exit 4"), "(4)");
     assert.equal(run("test", "-d", "/root"), "(0)");
@@ -39,13 +39,13 @@ describe("the echo shell", () => {
     assert.equal(run("nginx", "-v"), "simulated container app of pod p: nginx -v\n(0)");
   });
 
-  it("takes apart long hostile scripts at once", () => {
+  it("parses long hostile scripts quickly", () => {
     for (const part of ["'", "\"'", ">", "& ", "| tail -c+1"]) {
       assert.match(run("sh", "-c", part.repeat(100_000)), /\(\d+\)$/);
     }
   });
 
-  it("responds by annotations, the list first", () => {
+  it("responds by annotations, first by the list", () => {
     const answers = [{ command: "pg_isready", stdout: "no\n", exitCode: 2 }];
     const annotations = {
       "simulated.keelson.dev/exec": JSON.stringify(answers),
@@ -58,7 +58,7 @@ describe("the echo shell", () => {
     assert.equal(shell(files, ["false"], broken).start(false).exitCode, 1);
   });
 
-  it("has files of a bounded size", () => {
+  it("limits the size of files", () => {
     assert.throws(() => files.writeFile("/a", Buffer.alloc(9 << 20)), /No space left on device/);
     for (let at = 0; at < 4_000; at++) files.writeFile(`/many/${at}`, Buffer.alloc(0));
     assert.throws(() => {
@@ -66,7 +66,7 @@ describe("the echo shell", () => {
     }, /No space left on device/);
   });
 
-  it("shares one bound among containers, and takes files of ended ones back", () => {
+  it("shares one limit among containers, and frees files of terminated ones", () => {
     const systems = new FileSystems(() => 0);
     const fill = (name: string) => {
       systems.of(name, {}, (each) => each !== "c0").writeFile("/data", Buffer.alloc(7 << 20));
@@ -76,7 +76,7 @@ describe("the echo shell", () => {
     assert.throws(() => fill("c10"), /No space left on device/);
   });
 
-  it("refuses archives that are none", () => {
+  it("rejects invalid archives", () => {
     const tar = shell(files, ["tar", "xf", "-"]);
     tar.start(true);
     const { stderr, exitCode } = tar.input(Buffer.alloc(512, "x"));

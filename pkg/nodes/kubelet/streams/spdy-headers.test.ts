@@ -13,14 +13,14 @@ function block(pairs: Readonly<Record<string, string>>): Buffer {
   return Buffer.concat([count, ...Object.entries(pairs).flat().map(sized)]);
 }
 
-describe("header blocks of SPDY", () => {
+describe("SPDY header blocks", () => {
   let reader: HeaderReader;
   beforeEach(() => {
     reader = new HeaderReader();
   });
   afterEach(() => reader.close());
 
-  it("are read one after another from one zlib stream with the dictionary", async () => {
+  it("are decoded one after another from one zlib stream with the dictionary", async () => {
     const deflate = createDeflate({ dictionary });
     const compressed = (data: Buffer) =>
       new Promise<Buffer>((resolve) => {
@@ -45,6 +45,6 @@ describe("header blocks of SPDY", () => {
     ["lengths beyond their end", deflateSync(block({ a: "b" }).fill(0xff, 4, 8), { dictionary })],
     ["bytes that are not compressed", Buffer.from("plain text")],
   ] as const) {
-    it(`are refused: ${what}`, () => assert.rejects(reader.read(bytes)));
+    it(`are rejected: ${what}`, () => assert.rejects(reader.read(bytes)));
   }
 });

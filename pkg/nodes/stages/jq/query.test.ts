@@ -58,12 +58,12 @@ describe("jq queries", () => {
     [".a.b # a comment", []],
   ];
   for (const [text, expected] of cases) {
-    it(`${text} finds ${JSON.stringify(expected)}`.slice(0, 90), () => {
+    it(`${text} yields ${JSON.stringify(expected)}`.slice(0, 90), () => {
       assert.deepEqual(execute(text), expected);
     });
   }
 
-  it("refuse what is no jq, and parts of jq that they do not support", () => {
+  it("reject invalid queries, and unsupported parts of jq", () => {
     const faults: Readonly<Record<string, string>> = {
       "": "unexpected end",
       ".a |": "unexpected end",
@@ -80,7 +80,7 @@ describe("jq queries", () => {
     assert.deepEqual(Object.fromEntries(found), faults);
   });
 
-  it("are bounded in length, depth and steps", () => {
+  it("are limited in length, depth and steps", () => {
     assert.match(
       messageOf(() => new Query(".a".repeat(3_000))),
       /too long/,
@@ -94,7 +94,7 @@ describe("jq queries", () => {
     assert.deepEqual(new Query("[.[] + 1] | length").execute(all), [1_000]);
   });
 
-  it("find no inherited properties", () => {
+  it("do not access inherited properties", () => {
     assert.deepEqual(new Query(".constructor, .toString, .__proto__").execute({}), []);
   });
 });

@@ -109,7 +109,7 @@ describe("Stages", () => {
     assert.deepEqual(await events(), ["Normal Ending it ends"]);
   });
 
-  it("take each of their steps once", async () => {
+  it("apply each of their steps once", async () => {
     const key = '.metadata.annotations["mark"]';
     const steps = [
       { finalizers: { add: [{ value: "example.com/a" }] } },
@@ -132,7 +132,7 @@ describe("Stages", () => {
     assert.deepEqual(await events(), ["Normal Marked once"]);
   });
 
-  it("are chosen by weight and delayed by annotations, in the same way for the same seed", async () => {
+  it("are chosen by weight and delayed by annotations, reproducibly by seed", async () => {
     const fail = (exitCode: number): StageSpec => ({
       ...pods,
       selector: { matchExpressions: [isLive, inPhase("Pending")] },
@@ -169,7 +169,7 @@ describe("Stages", () => {
     assert.notEqual(await outcome("b"), first);
   });
 
-  it("follow one another at once where they are immediate", async () => {
+  it("follow one another immediately if they have no delay", async () => {
     const step = (from: string, to: string): StageSpec => ({
       ...pods,
       selector: {
@@ -182,7 +182,7 @@ describe("Stages", () => {
     assert.equal((await run.createPod("p", {})).status?.reason, "d");
   });
 
-  it("are slowed down where they select their own result", async () => {
+  it("are slowed down if they select their own result", async () => {
     await start({
       loop: {
         ...pods,
@@ -210,7 +210,7 @@ describe("Stages", () => {
     assert.equal((await run.pod("p")).status?.reason, "x");
   });
 
-  it("get a condition with the reason of the rejection, until they are accepted", async () => {
+  it("have a condition with the reason of a rejection until they are accepted", async () => {
     const other: StageSpec = {
       ...ready,
       selector: { matchExpressions: [{ key: ".a | test(1)" }] },
@@ -232,7 +232,7 @@ describe("Stages", () => {
     assert.equal((await run.pod("q")).status?.phase, "Pending");
   });
 
-  it("refuse what they do not support", async () => {
+  it("reject unsupported fields", async () => {
     const faults: Readonly<Record<string, Partial<StageSpec>>> = {
       'template: line 1: function "nope" not defined': status("{{ nope }}"),
       "impersonation is not supported for Pods and Nodes": {
@@ -275,7 +275,7 @@ describe("Stages", () => {
     assert.equal((await run.pod("s")).status?.phase, "Running");
   });
 
-  it("give pods back to the built-in simulation when they are deleted", async () => {
+  it("return pods to the built-in simulation when they are deleted", async () => {
     await start({ ready });
     await run.createPod("p", {});
     assert.equal((await run.pod("p")).status?.phase, "Pending");
@@ -393,7 +393,7 @@ describe("Stages of other kinds", () => {
     assert.equal(object.status.conditions[0].message, "Deployment");
   });
 
-  it("are slowed down where they select their own result", async () => {
+  it("are slowed down if they select their own result", async () => {
     const template = "{ count: {{ add (int .data.count) 1 | quote }} }";
     const immediateNextStage = true;
     const next = { patches: [{ root: "data", template }] };

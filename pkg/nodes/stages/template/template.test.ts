@@ -75,7 +75,7 @@ describe("Go templates", () => {
     });
   }
 
-  it("call the functions that they are given, each with its arguments", () => {
+  it("call the passed functions with their arguments", () => {
     const functions = {
       Join: (...values: readonly unknown[]) => values.join("+"),
       Name: () => "n",
@@ -83,7 +83,7 @@ describe("Go templates", () => {
     assert.equal(render("{{ Name }} {{ .name | Join Name (Join 1 2) }}", functions), "n n+1+2+web");
   });
 
-  it("refuse texts that are no templates, with the line", () => {
+  it("reject invalid templates, with the line", () => {
     const faults: Readonly<Record<string, string>> = {
       "{{ .a": "line 1: unclosed action",
       "a\n{{ if .a }}": "line 2: {{if}} is not closed",
@@ -111,7 +111,7 @@ describe("Go templates", () => {
     assert.deepEqual(Object.fromEntries(found), faults);
   });
 
-  it("fail on data that they do not fit, with the line", () => {
+  it("fail on data that does not match, with the line", () => {
     const faults: Readonly<Record<string, string>> = {
       "\n{{ .name.x }}": "line 1: can't evaluate field x in string",
       "a\n{{ index .list 2 }}": "line 2: index out of range: 2",
@@ -125,7 +125,7 @@ describe("Go templates", () => {
     assert.deepEqual(Object.fromEntries(found), faults);
   });
 
-  it("are bounded in length, depth, steps and output", () => {
+  it("are limited in length, depth, steps and output", () => {
     const nested = "{{ if 1 }}".repeat(100) + "{{ end }}".repeat(100);
     assert.match(
       messageOf(() => render(nested)),
@@ -167,7 +167,7 @@ describe("Go templates", () => {
     );
   });
 
-  it("see no inherited properties of their data", () => {
+  it("do not access inherited properties of their data", () => {
     assert.equal(render("{{ .constructor }} {{ .map.toString }}"), "<no value> <no value>");
     assert.equal(render('{{ dict "__proto__" 1 | toJson }}'), '{"__proto__":1}');
   });

@@ -115,7 +115,7 @@ const names = (pods: readonly Pod[]) => pods.map(({ metadata }) => metadata.name
 
 describe("selectVictims", () => {
   for (let seed = 1; seed <= 10; seed++) {
-    it(`evicts a smallest set, most important pods and budgets spared first, seed ${seed}`, () => {
+    it(`evicts a minimal set, and reprieves important pods and budgets first, seed ${seed}`, () => {
       const random = seededRandom(seed);
       for (let at = 0; at < 200; at++) {
         const scene = randomScene(random);
@@ -153,7 +153,7 @@ describe("pickCandidate", () => {
     return at < 0 ? 0 : a[at]! - b[at]!;
   }
 
-  it("violates no budget where another node would do, then compares priorities and starts", () => {
+  it("prefers nodes without budget violations, then compares priorities and start times", () => {
     const random = seededRandom(1);
     for (let at = 0; at < 500; at++) {
       const candidates = Array.from({ length: 1 + random.below(5) }, (_value, node) => {

@@ -72,7 +72,7 @@ describe("node searches", () => {
     }
   };
 
-  it("pause a long search again and again, and end it at the timeout", () => {
+  it("pause a long search repeatedly, and stop it at the timeout", () => {
     const searches = searchesOf(hopeless(14), 200);
     const { kind, pauses } = outcomeOf(searches, "a");
     assert.equal(kind, "timeout");
@@ -81,14 +81,14 @@ describe("node searches", () => {
     assert.equal(searches.advance({ metadata: meta("a") }).kind, "timeout");
   });
 
-  it("bound the searches of an attempt on all nodes together", () => {
+  it("limit the total time of the searches of an attempt", () => {
     const searches = searchesOf(hopeless(14), 200);
     const pauses = ["a", "b", "c", "d", "e"].map((name) => outcomeOf(searches, name).pauses);
     assert.ok(pauses[0]! > 10);
     assert.deepEqual(pauses.slice(3), [0, 0]);
   });
 
-  it("find an allocation and keep it", () => {
+  it("find an allocation and retain it", () => {
     const { slices, claim } = hopeless(14);
     const requests = claim.spec.devices!.requests!.slice(0, 3);
     const searches = searchesOf(

@@ -162,7 +162,7 @@ describe("DynamicResources", () => {
     assert.equal((await claimOf("c")).status.allocation.devices.results[0].pool, "b");
   });
 
-  it("never gives one device to two claims, across a restart", async () => {
+  it("never allocates a device to two claims, even across a restart", async () => {
     await makeClass(test);
     await makeNode(test, "a", ["d0", "d1", "d2"]);
     await makeNode(test, "b", ["d0", "d1", "d2"]);

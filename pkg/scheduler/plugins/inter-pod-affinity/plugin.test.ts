@@ -65,7 +65,7 @@ function expected(cluster: RandomCluster, pod: Pod): readonly string[] {
 
 describe("InterPodAffinity", () => {
   for (let seed = 1; seed <= 20; seed++) {
-    it(`accepts the nodes that all pods together allow, seed ${seed}`, async () => {
+    it(`accepts the nodes that an oracle over all pods accepts, seed ${seed}`, async () => {
       const random = seededRandom(seed);
       const cluster = new RandomCluster(random, (name) => randomPod(random, name));
       const plugin = interPodAffinity(cluster.handle, args);

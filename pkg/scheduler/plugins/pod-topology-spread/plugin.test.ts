@@ -58,7 +58,7 @@ function expected(cluster: RandomCluster, pod: Pod): readonly string[] {
 
 describe("PodTopologySpread", () => {
   for (let seed = 1; seed <= 20; seed++) {
-    it(`accepts the nodes on which the skew is kept, seed ${seed}`, async () => {
+    it(`accepts the nodes within maxSkew, seed ${seed}`, async () => {
       const random = seededRandom(seed);
       const cluster = new RandomCluster(random, (name) => randomPod(random, name));
       const plugin = podTopologySpread(cluster.handle, args);
