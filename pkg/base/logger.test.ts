@@ -11,7 +11,7 @@ function written(format: LogFormat, level = 0) {
 }
 
 describe("a logger", () => {
-  it("writes lines as klog does", () => {
+  it("writes klog's text format", () => {
     const { lines, logger } = written("text", 3);
     logger.info(3, "HTTP", { verb: "GET", resp: 200 });
     logger.error("it broke", new Error("why"), { at: "once" });
@@ -21,7 +21,7 @@ describe("a logger", () => {
     ]);
   });
 
-  it("writes the JSON of Kubernetes", () => {
+  it("writes the JSON format of Kubernetes components", () => {
     const { lines, logger } = written("json", 3);
     logger.info(3, "HTTP", { resp: 200 });
     logger.error("it broke", "why");
@@ -35,7 +35,7 @@ describe("a logger", () => {
     );
   });
 
-  it("keeps a line one line, of bounded length", () => {
+  it("writes each entry as one line of bounded length", () => {
     for (const format of ["text", "json"] as const) {
       const { lines, logger } = written(format);
       logger.info(0, "told", { agent: 'a"\nE1121 b', long: "x".repeat(100_000) });
@@ -47,7 +47,7 @@ describe("a logger", () => {
     }
   });
 
-  it("logs up to its verbosity, and errors always", () => {
+  it("logs up to its verbosity, and always errors", () => {
     const { lines, logger } = written("text");
     logger.info(1, "detail");
     assert.equal(logger.shows(1), false);

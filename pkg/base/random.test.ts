@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { cryptoRandom, randomText, seededRandom, shuffle } from "./random.ts";
 
 describe("random", () => {
-  it("repeats itself for one seed and differs for another", () => {
+  it("is reproducible by its seed", () => {
     const draw = (seed: number | string) => {
       const random = seededRandom(seed);
       const text = randomText(random, 8, "abc");
@@ -31,7 +31,7 @@ describe("random", () => {
     });
   }
 
-  it("shuffles without losing anything and picks members", () => {
+  it("shuffles without losing elements, and picks elements", () => {
     const random = seededRandom(5);
     const items = Array.from({ length: 50 }, (_, i) => i);
     const mixed = shuffle(random, items);

@@ -6,7 +6,7 @@ const start = "2030-01-01T00:00:00Z";
 const at = (clock: VirtualClock) => new Date(clock.now()).toISOString().slice(11, 23);
 
 describe("VirtualClock", () => {
-  it("begins where it is told, or now", () => {
+  it("starts at the given time, or now", () => {
     assert.equal(new VirtualClock({ start }).now(), Date.parse(start));
     assert.equal(new VirtualClock({ start: new Date(5) }).now(), 5);
     const before = Date.now();
@@ -15,7 +15,7 @@ describe("VirtualClock", () => {
     assert.throws(() => new VirtualClock({ start: "soon" }), RangeError);
   });
 
-  it("fires timers in order of time, and those of one moment in order of their start", async () => {
+  it("fires timers in order of time, and those of one moment in order of creation", async () => {
     const clock = new VirtualClock({ start });
     const fired: string[] = [];
     const timer = (name: string, ms: number) =>
@@ -60,7 +60,7 @@ describe("VirtualClock", () => {
     await assert.rejects(clock.sleep(10, life.signal), reason);
   });
 
-  it("lets work that a timer sets off come to rest before time moves on", async () => {
+  it("waits for the work of a timer before time advances", async () => {
     const clock = new VirtualClock({ start });
     const seen: string[] = [];
     void clock.sleep(10).then(async () => {
@@ -74,7 +74,7 @@ describe("VirtualClock", () => {
     assert.deepEqual(seen, ["00:00:00.010"]);
   });
 
-  it("stands still while work waits for something outside the event loop", async () => {
+  it("does not advance while work waits for something outside the event loop", async () => {
     const clock = new VirtualClock({ start });
     const seen: string[] = [];
     void clock.sleep(10).then(async () => {
@@ -85,7 +85,7 @@ describe("VirtualClock", () => {
     assert.deepEqual(seen, ["00:00:00.010"]);
   });
 
-  it("never goes backward, and is moved by one caller at a time", async () => {
+  it("never moves backward, and is advanced by one caller at a time", async () => {
     const clock = new VirtualClock({ start });
     await assert.rejects(clock.advance(-1), RangeError);
     await assert.rejects(clock.advance(NaN), RangeError);
@@ -96,7 +96,7 @@ describe("VirtualClock", () => {
     assert.equal(at(clock), "00:00:00.010");
   });
 
-  it("names what never comes to rest", async () => {
+  it("reports the operations of work that never ends", async () => {
     const clock = new VirtualClock({ start, maxOperations: 500 });
     const life = new AbortController();
     const spin = async () => {
@@ -115,7 +115,7 @@ describe("VirtualClock", () => {
     await clock.settle();
   });
 
-  it("names timers that fire again without time passing", async () => {
+  it("reports timers that fire again without time passing", async () => {
     const clock = new VirtualClock({ start, maxOperations: 100 });
     const life = new AbortController();
     const spin = async () => {
@@ -128,7 +128,7 @@ describe("VirtualClock", () => {
     await spinning;
   });
 
-  it("names what holds time for too long", async () => {
+  it("reports the holders of a hold that takes too long", async () => {
     const clock = new VirtualClock({ start, maxHoldMs: 5 });
     const release = clock.hold("a webhook");
     await assert.rejects(
@@ -180,7 +180,7 @@ describe("VirtualClock", () => {
     assert.deepEqual(seen.slice(2), ["beat 00:00:00.000"]);
   });
 
-  it("leaves connections in real time", () => {
+  it("keeps connections in real time", () => {
     assert.equal(realClock(new VirtualClock({ start })), systemClock);
     assert.equal(realClock(systemClock), systemClock);
   });

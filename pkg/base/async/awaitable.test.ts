@@ -8,7 +8,7 @@ import {
 } from "./awaitable.ts";
 
 describe("awaitable", () => {
-  it("goes on at once where the answer is there, and later where it is not", async () => {
+  it("continues immediately with a value, and later with a promise", async () => {
     assert.equal(
       chainAwaitable(1, (value) => value + 1),
       2,
@@ -18,7 +18,7 @@ describe("awaitable", () => {
     assert.equal(await later, 2);
   });
 
-  it("asks one after the other until one returns a result", async () => {
+  it("calls functions one after the other until one returns a result", async () => {
     const asked: string[] = [];
     const answers: Readonly<Record<string, Awaitable<number | undefined>>> = {
       silent: undefined,
@@ -36,7 +36,7 @@ describe("awaitable", () => {
     assert.deepEqual(asked.join(" "), "silent zero silent slow zero slow silent");
   });
 
-  it("rescues from what is thrown now and later", async () => {
+  it("handles exceptions and rejections", async () => {
     const rescue = (error: unknown) => `not ${(error as Error).message}`;
     const thrown = () => {
       throw new Error("now");
@@ -52,7 +52,7 @@ describe("awaitable", () => {
     );
   });
 
-  it("does what is to be done afterwards, whatever comes of it", async () => {
+  it("runs the final step after success and failure", async () => {
     let done = 0;
     assert.equal(await finallyDo(Promise.resolve(1), () => done++), 1);
     await assert.rejects(

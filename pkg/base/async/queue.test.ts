@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { AsyncQueue } from "./queue.ts";
 
 describe("async queue", () => {
-  it("delivers in order, to a consumer that waits and to one that comes later", async () => {
+  it("delivers in order, to a waiting and to a later consumer", async () => {
     const queue = new AsyncQueue<number>(10);
     const first = queue.next();
     for (const item of [1, 2, 3]) assert.equal(queue.push(item), true);
@@ -13,7 +13,7 @@ describe("async queue", () => {
     assert.deepEqual(rest, [2, 3]);
   });
 
-  it("refuses what does not fit, and takes more once something was taken", async () => {
+  it("rejects items beyond the capacity until some are consumed", async () => {
     const queue = new AsyncQueue<number>(2);
     assert.deepEqual(
       [1, 2, 3].map((item) => queue.push(item)),
@@ -25,7 +25,7 @@ describe("async queue", () => {
     assert.deepEqual([(await queue.next()).value, (await queue.next()).value], [2, 4]);
   });
 
-  it("throws a failure once and drops what waited", async () => {
+  it("throws a failure once and drops waiting items", async () => {
     const queue = new AsyncQueue<number>(5);
     queue.push(1);
     queue.fail(new Error("gone"));
@@ -38,7 +38,7 @@ describe("async queue", () => {
     await assert.rejects(next, /gone/);
   });
 
-  it("tells the producer when the consumer leaves", async () => {
+  it("notifies the producer when the consumer stops", async () => {
     let left = 0;
     const queue = new AsyncQueue<number>(5, () => left++);
     queue.push(1);
@@ -50,7 +50,7 @@ describe("async queue", () => {
     assert.equal(queue.push(2), false);
   });
 
-  it("keeps order over many items taken and given in turns", async () => {
+  it("keeps the order of many items added and consumed alternately", async () => {
     const queue = new AsyncQueue<number>(1000);
     let given = 0;
     let taken = 0;

@@ -21,12 +21,12 @@ function* failing(): Slices<string> {
 }
 
 describe("slices", () => {
-  it("returns the result, at once and in turns", async () => {
+  it("returns the result, synchronously and in slices", async () => {
     assert.equal(atOnce(longWork(1)), "done");
     assert.equal(await inTurns(longWork(1)), "done");
   });
 
-  it("has turns for others between slices that take long", async () => {
+  it("yields to other work between long slices", async () => {
     const slices = 4;
     let turns = 0;
     let isOver = false;

@@ -10,7 +10,7 @@ function work(): void {
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 describe("yieldEvery", () => {
-  it("lets short work go on and has long work wait", async () => {
+  it("continues short work and yields in long work", async () => {
     const turn = yieldEvery();
     assert.equal(turn(), undefined);
     work();

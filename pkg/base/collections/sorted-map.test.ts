@@ -6,7 +6,7 @@ import { SortedMap } from "./sorted-map.ts";
 const seed = Date.now();
 
 describe(`sorted map (seed ${seed})`, () => {
-  it("does what its example says", () => {
+  it("behaves as in its example", () => {
     const m = SortedMap.from([
       ["a", 1],
       ["b", 2],
@@ -28,7 +28,7 @@ describe(`sorted map (seed ${seed})`, () => {
     );
   });
 
-  it("gives everyone the same arrays of what has not changed", () => {
+  it("shares the arrays of unchanged parts", () => {
     const map = SortedMap.from(Array.from({ length: 1000 }, (_, i) => [`k${i}`, i] as const));
     const total = map.runs().length;
     assert.equal(leavesShared(map, map), total);
@@ -39,7 +39,7 @@ describe(`sorted map (seed ${seed})`, () => {
     assert.ok(map.runs().filter((run) => others.includes(run)).length >= others.length - 1);
   });
 
-  it("agrees with a plain map through random changes, and old maps stay as they were", () => {
+  it("agrees with a plain map through random changes, and leaves old maps unchanged", () => {
     const random = seededRandom(seed);
     for (const keys of [20, 300, 5000]) {
       let map = SortedMap.empty<number>();
@@ -93,7 +93,7 @@ describe(`sorted map (seed ${seed})`, () => {
     }
   });
 
-  it("answers the same map when there is nothing to delete", () => {
+  it("returns the same map if there is nothing to delete", () => {
     const map = SortedMap.from([["a", 1]]);
     assert.equal(map.delete("b"), map);
   });

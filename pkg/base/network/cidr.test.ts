@@ -15,7 +15,7 @@ const contains = (network: string, address: string): boolean => {
 };
 
 describe("cidr", () => {
-  it("reads networks and clears the bits beyond the prefix", () => {
+  it("parses CIDRs and clears the bits beyond the prefix", () => {
     assert.equal(masked("10.1.2.3/8"), "10.0.0.0/8");
     assert.equal(masked("10.1.2.255/25"), "10.1.2.128/25");
     assert.equal(masked("10.1.2.3/32"), "10.1.2.3/32");
@@ -24,7 +24,7 @@ describe("cidr", () => {
     assert.equal(masked("2001:db8::1/128"), "2001:db8::1/128");
   });
 
-  it("reads leading zeros in address and prefix length, unless it is strict", () => {
+  it("accepts leading zeros in address and prefix length, unless strict", () => {
     for (const text of ["010.0.0.0/8", "10.0.0.0/08", "::ffff:010.0.0.0/104"]) {
       assert.ok(parseCidr(text), text);
       assert.equal(parseStrictCidr(text), undefined, text);
@@ -32,7 +32,7 @@ describe("cidr", () => {
     assert.ok(parseStrictCidr("10.0.0.0/0"));
   });
 
-  it("refuses anything else", () => {
+  it("rejects anything else", () => {
     const texts =
       "10.0.0.0 10.0.0.0/ 10.0.0.0/33 ::/129 10.0.0.0/-1 10.0.0.0/+8 10.0.0.0/8/8 /8 10/8 x/8 " +
       "10.0.0.0/8x 10.0.0.0/255.0.0.0 fe80::%eth0/64";
@@ -42,7 +42,7 @@ describe("cidr", () => {
     }
   });
 
-  it("contains addresses of its own family", () => {
+  it("contains addresses of its own family only", () => {
     assert.ok(contains("10.0.0.0/8", "10.255.255.255"));
     assert.ok(contains("10.9.0.0/8", "10.0.0.1"));
     assert.ok(!contains("10.0.0.0/8", "11.0.0.0"));

@@ -6,20 +6,20 @@ function errorOf(options: NetConnectOpts): Promise<Error> {
   return new Promise((resolve) => connect(options).once("error", resolve));
 }
 
-describe("the failure of a connection", () => {
+describe("the error message of a failed connection", () => {
   const place = { host: "hook.example", port: 443 };
   const failed = (code: string, more: object = {}) =>
     dialFailure(place, Object.assign(new Error("of Node"), { code, ...more }));
 
   for (const code of ["DEPTH_ZERO_SELF_SIGNED_CERT", "UNABLE_TO_VERIFY_LEAF_SIGNATURE"]) {
-    it(`names an unknown authority for ${code}`, () => {
+    it(`reports an unknown authority for ${code}`, () => {
       const why =
         "tls: failed to verify certificate: x509: certificate signed by unknown authority";
       assert.equal(failed(code), why);
     });
   }
 
-  it("names the address that was dialled, else the host", () => {
+  it("contains the dialed address, or else the host", () => {
     const dialled = { address: "10.0.0.1", port: 8443 };
     const refused = "connect: connection refused";
     assert.equal(failed("ECONNREFUSED", dialled), `dial tcp 10.0.0.1:8443: ${refused}`);
@@ -29,7 +29,7 @@ describe("the failure of a connection", () => {
     assert.equal(noRoute, "dial tcp [fd00::1]:8443: connect: no route to host");
   });
 
-  it("names the first of several addresses that refuse", async () => {
+  it("contains the first of several addresses that refuse the connection", async () => {
     const addresses = ["127.0.0.1", "127.0.0.2"].map((address) => ({ address, family: 4 }));
     const error = await errorOf({
       host: place.host,
@@ -41,17 +41,17 @@ describe("the failure of a connection", () => {
     assert.equal(dialFailure(place, error), "dial tcp 127.0.0.1:1: connect: connection refused");
   });
 
-  it("names a host that does not resolve", () => {
+  it("contains a host that does not resolve", () => {
     const why = "dial tcp: lookup hook.example: no such host";
     assert.equal(failed("ENOTFOUND", { hostname: "hook.example" }), why);
   });
 
-  it("is Node's where Go has no other words", () => {
+  it("is Node's if Go has no corresponding message", () => {
     assert.equal(failed("EPROTO"), "of Node");
   });
 });
 
-it("a host and its port show IPv6 addresses in brackets", () => {
+it("has IPv6 addresses in brackets before the port", () => {
   assert.equal(hostAndPort({ host: "fd00::9", port: "80" }), "[fd00::9]:80");
   assert.equal(hostAndPort({ host: "10.0.0.9", port: 80 }), "10.0.0.9:80");
 });

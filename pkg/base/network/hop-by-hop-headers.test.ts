@@ -9,7 +9,7 @@ describe("the options of a Connection header", () => {
     it(title, () => assert.deepEqual([...connectionOptions(value)], expected));
   }
 
-  it("name no header if it is absent", () => {
+  it("list no header if it is absent", () => {
     assert.ok(!connectionOptions(undefined).has("x-trace"));
   });
 });

@@ -75,21 +75,21 @@ const format = (text: string, parse: typeof parseIp): string | undefined => {
 };
 
 describe("ip-address", () => {
-  it("reads addresses and writes their canonical form", () => {
+  it("parses addresses and prints their canonical form", () => {
     for (const [text, canonical] of addresses) {
       assert.equal(format(text, parseIp), canonical, text);
       assert.equal(format(text, parseStrictIp), canonical, text);
     }
   });
 
-  it("reads leading zeros as decimal, unless it is strict", () => {
+  it("parses leading zeros as decimal, unless strict", () => {
     for (const [text, canonical] of leadingZeros) {
       assert.equal(format(text, parseIp), canonical, text);
       assert.equal(parseStrictIp(text), undefined, text);
     }
   });
 
-  it("refuses anything else, zones included", () => {
+  it("rejects anything else, zones included", () => {
     for (const text of neither) {
       assert.equal(parseIp(text), undefined, text);
       assert.equal(parseStrictIp(text), undefined, text);
@@ -148,7 +148,7 @@ describe("ip-address", () => {
     }
   });
 
-  it("tells IPv4-mapped addresses from others", () => {
+  it("detects IPv4-mapped addresses", () => {
     const mapped = (text: string) => isIpv4Mapped(parseIp(text) ?? []);
     assert.deepEqual(
       ["::ffff:1.2.3.4", "::ffff:0:0", "1.2.3.4", "::1.2.3.4", "::fffe:1.2.3.4"].map(mapped),

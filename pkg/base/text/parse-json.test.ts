@@ -10,7 +10,7 @@ function shown(value: unknown): unknown {
 }
 
 describe("parseJsonText", () => {
-  it("reads keys with escapes after others that look like them", () => {
+  it("parses keys with escapes after similar keys", () => {
     const plain = ['k:{\\"name\\":\\"ap', "\\", "\\u00", "a\\"];
     for (const key of plain) parseJsonText(JSON.stringify({ x: [], [key]: 1 }));
     for (const key of ['k:{"name":"app"}', "\n", '"', "a\n", "\u0001"]) {
@@ -19,7 +19,7 @@ describe("parseJsonText", () => {
     }
   });
 
-  it("agrees with what was printed", () => {
+  it("parses what JSON.stringify printed", () => {
     const random = seededRandom(7);
     const word = () =>
       Array.from({ length: random.below(4) }, () => random.pick([...'ab"\\{}[],:é\n '])).join("");
@@ -44,7 +44,7 @@ describe("parseJsonText", () => {
     assert.equal((value as any)["b\t"], 2);
   });
 
-  it("refuses what is no JSON as JSON.parse does", () => {
+  it("rejects invalid JSON as JSON.parse does", () => {
     for (const text of [
       '{"a\\n":1',
       '{"a\\x":1}',
@@ -63,7 +63,7 @@ describe("parseJsonText", () => {
     }
   });
 
-  it("is linear in hostile texts", () => {
+  it("takes linear time for hostile texts", () => {
     const count = 200_000;
     for (const text of ['"\\"'.repeat(count), '{"\\"":'.repeat(count), "\\".repeat(count)]) {
       assert.throws(() => parseJsonText(text), SyntaxError);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { compareSemver, parseSemver } from "./semantic-version.ts";
 
 describe("semantic-version", () => {
-  it("reads the parts of a version", () => {
+  it("parses the parts of a version", () => {
     assert.deepEqual(parseSemver("1.35.0-alpha.1+build.007"), {
       numbers: [1n, 35n, 0n],
       prerelease: ["alpha", "1"],
@@ -11,7 +11,7 @@ describe("semantic-version", () => {
     assert.ok(parseSemver("1.0.0--"));
   });
 
-  it("refuses anything else", () => {
+  it("rejects anything else", () => {
     const texts =
       "1 1.2 1.2.3.4 v1.2.3 01.2.3 1.02.3 1.2.03 1.2.3- 1.2.3+ 1.2.3-a..b 1.2.3-01 1.2.3-a_b " +
       "1.2.-3";

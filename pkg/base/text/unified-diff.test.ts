@@ -5,18 +5,18 @@ import { unifiedDiff } from "./unified-diff.ts";
 const lines = (text: string) => [...text];
 
 describe("unifiedDiff", () => {
-  it("shows a change with three lines around it", () => {
+  it("prints a change with three lines of context", () => {
     assert.equal(
       unifiedDiff(lines("abcdefgh"), lines("abXdefgh")),
       "@@ -1,6 +1,6 @@\n a\n b\n-c\n+X\n d\n e\n f\n",
     );
   });
-  it("is empty for equal texts, and counts lines as diff does where there are none or one", () => {
+  it("is empty for equal texts, and prints ranges of no or one line as diff does", () => {
     assert.equal(unifiedDiff(lines("abc"), lines("abc")), "");
     assert.equal(unifiedDiff([], ["a"]), "@@ -0,0 +1 @@\n+a\n");
     assert.equal(unifiedDiff(["a"], ["b"]), "@@ -1 +1 @@\n-a\n+b\n");
   });
-  it("joins changes unless more than six lines lie between them", () => {
+  it("merges hunks unless more than six lines are between them", () => {
     assert.equal(
       unifiedDiff(lines("abcdefghijklmn"), lines("AbcdefghijklmN")),
       "@@ -1,4 +1,4 @@\n-a\n+A\n b\n c\n d\n@@ -11,4 +11,4 @@\n k\n l\n m\n-n\n+N\n",
@@ -57,7 +57,7 @@ describe("unifiedDiff", () => {
     });
   }
 
-  it("shows one large replacement where the comparison would take too long", () => {
+  it("prints one large replacement if the comparison would take too long", () => {
     const before = Array.from({ length: 40_000 }, (_, index) => `${index % 200}`);
     const after = before.toReversed();
     const diff = unifiedDiff(before, after);

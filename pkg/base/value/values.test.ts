@@ -36,7 +36,7 @@ describe("deepEqual", () => {
     }
   });
 
-  it("takes undefined for absent, and inherited names for nothing", () => {
+  it("treats undefined as absent, and ignores inherited names", () => {
     assert.ok(deepEqual({ a: 1, b: undefined }, { a: 1, c: undefined }));
     assert.equal(deepEqual(JSON.parse('{"constructor":1}'), {}), false);
     assert.equal(deepEqual(JSON.parse('{"__proto__":{}}'), JSON.parse('{"x":{}}')), false);
@@ -83,7 +83,7 @@ describe("certainlyDiffer", () => {
 });
 
 describe("deepClone", () => {
-  it("copies everything, a key __proto__ too, and shares nothing", () => {
+  it("copies everything, including a key __proto__, and shares nothing", () => {
     const source = JSON.parse('{"a":[{"b":1}],"__proto__":{"c":2}}');
     const copy = deepClone(source);
     assert.deepEqual(copy, source);
@@ -94,7 +94,7 @@ describe("deepClone", () => {
 });
 
 describe("bytes", () => {
-  it("orders texts as their UTF-8 bytes", () => {
+  it("orders strings by their UTF-8 bytes", () => {
     const low = ["", "a", "ab", "b", "é", "\ud7ff"];
     const texts = [...low, "\uffee", "\u{1f680}", "\u{1f680}a", "\u{1f681}"];
     for (const left of texts) {
@@ -115,7 +115,7 @@ describe("bytes", () => {
     ]);
   });
 
-  it("joins and views without copying more than it must", () => {
+  it("joins and views bytes with minimal copying", () => {
     const bytes = new Uint8Array([1, 2, 3]);
     assert.deepEqual([...concatBytes([bytes, bytes.subarray(1)])], [1, 2, 3, 2, 3]);
     const view = toBuffer(bytes.subarray(1));

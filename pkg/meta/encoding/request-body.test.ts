@@ -24,8 +24,8 @@ function yaml(text: string): unknown {
   return parseYamlRequest(Buffer.from(text)).value;
 }
 
-describe("bounds of request bodies", () => {
-  it("count keys and list elements of JSON, in whatever they stand", () => {
+describe("limits of request bodies", () => {
+  it("count keys and list elements of JSON at any depth", () => {
     const { values } = requestBounds;
     const list = (length: number): string => `[${Array(length).fill("{}").join(",")}]`;
     const keys = (length: number): string => {
@@ -42,7 +42,7 @@ describe("bounds of request bodies", () => {
     assert.throws(() => json(numbers), isTooLarge);
   });
 
-  it("count the nodes of YAML, but not what is text", () => {
+  it("count the nodes of YAML, but not text that resembles them", () => {
     const { yamlNodes } = requestBounds;
     const dense = `{${"a: b, ".repeat(yamlNodes)}a: b}`;
     assert.throws(() => yaml(dense), isTooLarge);
@@ -89,7 +89,7 @@ describe("bounds of request bodies", () => {
     }
   });
 
-  it("leave other faults as they are", () => {
+  it("return other errors unchanged", () => {
     const fault = new RangeError("other");
     const decode = (): never => {
       throw fault;
@@ -121,7 +121,7 @@ describe("parseAhead", () => {
 
   for (const [what, text] of Object.entries(texts)) {
     for (const format of ["json", "yaml"] as const) {
-      it(`changes nothing but the time: ${format} with ${what}`, async () => {
+      it(`changes only the time of parsing: ${format} with ${what}`, async () => {
         const ahead = Buffer.from(text);
         await parseAhead(ahead, [format]);
         assert.deepEqual(outcomeOf(format, ahead), outcomeOf(format, Buffer.from(text)));
@@ -129,7 +129,7 @@ describe("parseAhead", () => {
     }
   }
 
-  it("hands a value out once, since its reader may change it", async () => {
+  it("returns a value once, since its reader may change it", async () => {
     const bytes = Buffer.from(texts["many values"] ?? "");
     await parseAhead(bytes, ["json"]);
     const { value } = parseJsonRequest(bytes);
@@ -137,7 +137,7 @@ describe("parseAhead", () => {
     assert.deepEqual(parseJsonRequest(bytes), parseJsonRequest(Buffer.from(bytes)));
   });
 
-  it("waits for nothing where the text is short", () => {
+  it("parses a short text synchronously", () => {
     assert.equal(parseAhead(Buffer.from("{}"), ["json"]), undefined);
   });
 });

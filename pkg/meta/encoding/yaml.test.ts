@@ -45,7 +45,7 @@ describe("parseYaml", () => {
     });
   }
 
-  it("turns keys into texts", () => {
+  it("converts keys to strings", () => {
     const { value } = parseYaml("{1: a, y: b, 1.5: c, __proto__: d}");
     assert.equal(JSON.stringify(value), '{"1":"a","true":"b","1.5":"c","__proto__":"d"}');
   });
@@ -57,7 +57,7 @@ describe("parseYaml", () => {
     assert.equal(parseYaml("---\n").value, null);
   });
 
-  it("takes lines within brackets and quotes wherever they begin", () => {
+  it("accepts any indentation within brackets and quotes", () => {
     const text = `spec:
   - args: [
     "a",
@@ -83,7 +83,7 @@ f"
     assert.notEqual(use, base);
   });
 
-  it("reports keys given twice by line", () => {
+  it("reports duplicate keys by line", () => {
     const { value, duplicates } = parseYaml("a: 1\nb:\n  c: 1\n  c: 2\na: 3\n");
     assert.deepEqual(value, { a: 3, b: { c: 2 } });
     assert.deepEqual(duplicates, [
@@ -115,10 +115,10 @@ f"
     ["<<: 5\n", "yaml: map merge requires map or sequence of maps as the value"],
   ];
   for (const [text, message] of refused) {
-    it(`refuses ${JSON.stringify(text)}`, () => assert.equal(refusal(text), message));
+    it(`rejects ${JSON.stringify(text)}`, () => assert.equal(refusal(text), message));
   }
 
-  it("refuses bombs quickly", () => {
+  it("rejects alias bombs quickly", () => {
     const levels = Array.from({ length: 12 }, (_, level) => {
       const element = level === 0 ? "x" : `*a${level - 1}`;
       return `a${level}: &a${level} [${Array(9).fill(element).join(",")}]`;
@@ -129,7 +129,7 @@ f"
 });
 
 describe("printYaml", () => {
-  it("prints like the reference", () => {
+  it("prints like Kubernetes' YAML encoder", () => {
     const object = {
       metadata: { name: "x", creationTimestamp: "2024-01-02T03:04:05Z", labels: {} },
       data: { a: "1", b: "no", c: "two\nlines", d: " x", e: "1.0", f: "", g: "a: b", h: "0x1" },
@@ -168,7 +168,7 @@ metadata:
     );
   });
 
-  it("folds long texts at spaces, but not keys", () => {
+  it("folds long strings at spaces, but not keys", () => {
     const text = Array(30).fill("word").join(" ");
     const key = "k".repeat(100);
     const lines = printYaml({ [key]: 1, text }).split("\n");
@@ -177,7 +177,7 @@ metadata:
     assert.equal(lines[2], `  ${Array(14).fill("word").join(" ")}`);
   });
 
-  it("reads back what it prints", () => {
+  it("parses what it prints", () => {
     const texts = [
       "plain",
       "",

@@ -59,7 +59,7 @@ describe("names", () => {
     });
   }
 
-  it("words the rule, examples and pattern as Kubernetes does", () => {
+  it("has Kubernetes' messages, with examples and pattern", () => {
     assert.deepEqual(names.isQualifiedName("-"), [
       "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and " +
         "end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', " +
@@ -67,14 +67,14 @@ describe("names", () => {
     ]);
   });
 
-  it("lets the beginning of a generated name end in a dash", () => {
+  it("accepts generateName with a trailing dash", () => {
     assert.deepEqual(names.nameCheck("dns-subdomain")("web-", true), []);
     assert.notDeepEqual(names.nameCheck("dns-subdomain")("web-", false), []);
     assert.notDeepEqual(names.nameCheck("dns-subdomain")("web.", true), []);
     assert.deepEqual(names.nameCheck("path-segment")("..", true), []);
   });
 
-  it("numbers of ports", () => {
+  it("checks port numbers", () => {
     assert.deepEqual(names.isPortNumber(65_535), []);
     assert.deepEqual(names.isPortNumber(0), ["must be between 1 and 65535, inclusive"]);
   });

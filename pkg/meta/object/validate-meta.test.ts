@@ -81,7 +81,7 @@ describe("checkObjectMeta", () => {
     it(title, () => assert.deepEqual(created(meta), expected));
   }
 
-  it("two controllers are one too many", () => {
+  it("rejects two controller references", () => {
     const two = [
       { ...owner, controller: true },
       { ...owner, name: "p", uid: "u2", controller: true },
@@ -90,12 +90,12 @@ describe("checkObjectMeta", () => {
     assert.match(line, /Only one reference .* references for ConfigMap\/o and ConfigMap\/p$/);
   });
 
-  it("a cluster-scoped object has no namespace", () => {
+  it("rejects a namespace of a cluster-scoped object", () => {
     const expected = ["metadata.namespace: Forbidden: not allowed on this type"];
     assert.deepEqual(created(good, false), expected);
   });
 
-  it("a field manager is printable and short", () => {
+  it("rejects long and unprintable field managers", () => {
     const problems = new Problems();
     checkManager("a\u0001b", Path.of("fieldManager"), problems);
     checkManager("m".repeat(129), Path.of("fieldManager"), problems);
@@ -109,9 +109,9 @@ describe("checkObjectMeta", () => {
 describe("checkObjectMetaUpdate", () => {
   const old: ObjectMeta = { ...good, uid: "u", resourceVersion: "5", generation: 3 };
 
-  it("finds nothing in an unchanged object", () => assert.deepEqual(changed(old, old), []));
+  it("accepts an unchanged object", () => assert.deepEqual(changed(old, old), []));
 
-  it("wants a version and an object of the same identity", () => {
+  it("requires a resourceVersion, and the same name and UID", () => {
     const meta: ObjectMeta = { name: "b", namespace: "n", uid: "v", generation: 2 };
     assert.deepEqual(changed(meta, old), [
       'metadata.resourceVersion: Invalid value: "": must be specified for an update',
@@ -121,7 +121,7 @@ describe("checkObjectMetaUpdate", () => {
     ]);
   });
 
-  it("a deletion can be neither made nor unmade", () => {
+  it("rejects changes of deletionTimestamp", () => {
     const time = "2024-01-01T00:00:00Z";
     const deleting = { ...old, deletionTimestamp: time, deletionGracePeriodSeconds: 0 };
     assert.deepEqual(changed(deleting, old), [
@@ -134,7 +134,7 @@ describe("checkObjectMetaUpdate", () => {
     ]);
   });
 
-  it("no finalizer joins an object that is being deleted", () => {
+  it("rejects new finalizers of a terminating object", () => {
     const deleting = { ...old, deletionTimestamp: "2024-01-01T00:00:00Z", finalizers: ["x/a"] };
     assert.deepEqual(changed({ ...deleting, finalizers: ["x/c", "x/a", "x/b"] }, deleting), [
       "metadata.finalizers: Forbidden: no new finalizers can be added if the object is being " +
@@ -164,7 +164,7 @@ describe("invalid", () => {
     assert.equal(status.code, 422);
   });
 
-  it("tells of so many problems, and of so much of them", () => {
+  it("limits the number and length of causes", () => {
     const causes = (count: number, value: string) => {
       const problems = new Problems();
       for (let index = 0; index < count; index++) problems.invalid(Path.root, value, `${index}`);
@@ -176,7 +176,7 @@ describe("invalid", () => {
     assert.equal(causes(9, "x".repeat(5 * 1024 * 1024)), 1);
   });
 
-  it("needs no brackets for one problem", () => {
+  it("has no brackets for one cause", () => {
     const problems = new Problems();
     problems.required(Path.of("metadata.name"), "name or generateName is required");
     const { status } = invalid({ group: "", kind: "ConfigMap" }, "", problems);

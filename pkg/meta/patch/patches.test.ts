@@ -85,7 +85,7 @@ describe("JSON patch", () => {
     null,
   ];
   for (const operation of refused) {
-    it(`refuses ${JSON.stringify(operation)}`, () => {
+    it(`rejects ${JSON.stringify(operation)}`, () => {
       assert.notEqual(
         refusal(() => jsonPatch(document, [operation] as never)),
         "accepted",
@@ -93,14 +93,14 @@ describe("JSON patch", () => {
     });
   }
 
-  it("replaces the document by an object, and by nothing else", () => {
+  it("replaces the document by an object only", () => {
     const replace = (value: unknown): unknown =>
       jsonPatch(document, [{ op: "replace", path: "", value }]);
     assert.deepEqual(replace({ only: 1 }), { only: 1 });
     assert.deepEqual(replace("x"), document);
   });
 
-  it("changes neither argument, also when operations meet in one value", () => {
+  it("changes neither argument, even if operations share a value", () => {
     const operations = [
       { op: "add", path: "/new", value: { inner: [] } },
       { op: "add", path: "/new/inner/-", value: 1 },
@@ -113,7 +113,7 @@ describe("JSON patch", () => {
     assert.equal(JSON.stringify([document, operations]), before);
   });
 
-  it("bounds what copies can add", () => {
+  it("limits the size that copies can add", () => {
     const operations = Array.from({ length: 64 }, () => ({ op: "copy", from: "/a", path: "/a/-" }));
     const start = { a: ["x".repeat(1_000)] };
     assert.match(
@@ -122,7 +122,7 @@ describe("JSON patch", () => {
     );
   });
 
-  it("refuses values deeper than the stack", () => {
+  it("rejects values nested beyond the stack", () => {
     let value: unknown = 1;
     for (let depth = 0; depth < 9_000; depth++) value = [value];
     const operation = { op: "add", path: "/x", value };
@@ -219,7 +219,7 @@ describe("strategic merge patch", () => {
     assert.deepEqual(result.strategy, { type: "X", rolling: "x" });
   });
 
-  it("merges elements by key, nested ones too", () => {
+  it("merges elements by key, also nested ones", () => {
     const patch = [{ name: "one", image: "9", env: [{ name: "B", value: "2" }, { name: "C" }] }];
     assert.deepEqual(apply({ containers: patch }).containers[0], {
       name: "one",
@@ -248,19 +248,19 @@ describe("strategic merge patch", () => {
     it(`${JSON.stringify(patch)} gives ${expected}`, () => assert.equal(names(patch), expected));
   }
 
-  it("lists without a strategy are replaced", () => {
+  it("replaces lists without a merge strategy", () => {
     assert.deepEqual(apply({ taints: [{ name: "u" }] }).taints, [{ name: "u" }]);
     assert.deepEqual(apply({ taints: [] }).taints, []);
   });
 
-  it("scalar sets are joined, and taken from", () => {
+  it("adds to and deletes from sets of scalars", () => {
     assert.deepEqual(apply({ finalizers: ["b", "d"] }).finalizers, ["a", "b", "d", "c"]);
     const both = { "$deleteFromPrimitiveList/finalizers": ["b"], finalizers: ["e"] };
     assert.deepEqual(apply(both).finalizers, ["e", "a", "c"]);
     assert.deepEqual(apply({ "$deleteFromPrimitiveList/finalizers": "x" }), document);
   });
 
-  it("an order list decides where both sides know the elements", () => {
+  it("orders elements by setElementOrder", () => {
     const order = (key: string, elements: unknown, more: object = {}): typeof document =>
       apply({ [`$setElementOrder/${key}`]: elements, ...more });
     const keys = ["three", "new", "one"].map((name) => ({ name }));
@@ -270,17 +270,17 @@ describe("strategic merge patch", () => {
     assert.equal("$setElementOrder/finalizers" in order("finalizers", ["c"]), false);
   });
 
-  it("$retainKeys drops everything else", () => {
+  it("drops other keys by $retainKeys", () => {
     const patch = { strategy: { $retainKeys: ["type"], type: "Recreate" } };
     assert.deepEqual(apply(patch).strategy, { type: "Recreate" });
   });
 
-  it("$patch replaces or empties a map", () => {
+  it("replaces or empties a map by $patch", () => {
     assert.deepEqual(apply({ labels: { $patch: "replace", z: "1" } }).labels, { z: "1" });
     assert.deepEqual(apply({ labels: { $patch: "delete" } }).labels, {});
   });
 
-  it("directives never reach what is new", () => {
+  it("removes directives from added values", () => {
     const fresh = { name: "n", env: [{ $patch: "replace" }, { name: "E" }], $retainKeys: ["name"] };
     assert.deepEqual(apply({ containers: [fresh] }).containers[0], {
       name: "n",
@@ -339,7 +339,7 @@ describe("strategic merge patch", () => {
     ],
   ];
   for (const [patch, code, message] of refused) {
-    it(`refuses ${JSON.stringify(patch)}`, () => {
+    it(`rejects ${JSON.stringify(patch)}`, () => {
       assert.throws(
         () => apply(patch),
         (fault) => fault instanceof PatchFault && fault.message === message && fault.code === code,
@@ -347,14 +347,14 @@ describe("strategic merge patch", () => {
     });
   }
 
-  it("changes neither argument and takes __proto__ for a key", () => {
+  it("changes neither argument, and treats __proto__ as a key", () => {
     const patch = JSON.parse('{"labels":{"__proto__":"p"},"containers":[{"name":"one"}]}');
     const before = JSON.stringify([document, patch]);
     assert.equal(JSON.stringify(apply(patch).labels), '{"a":"1","b":"2","__proto__":"p"}');
     assert.equal(JSON.stringify([document, patch]), before);
   });
 
-  it("merges long lists in time that grows with their length", () => {
+  it("merges long lists in linear time", () => {
     const elements = Array.from({ length: 20_000 }, (_, index) => ({ name: `c${index}` }));
     const patch = { containers: [...elements].reverse() };
     atOnce(strategicMergePatchInSlices(thing, { containers: elements }, patch));

@@ -16,7 +16,7 @@ function faultOf(run: () => unknown): ScalarFault {
   throw new Error("nothing was thrown");
 }
 
-describe("times as Go reads them", () => {
+describe("times as Go parses them", () => {
   const read: readonly (readonly [string, string | null])[] = [
     ["2024-01-02T03:04:05Z", "2024-01-02T03:04:05Z"],
     ["2024-01-02T03:04:05.999Z", "2024-01-02T03:04:05Z"],
@@ -39,12 +39,12 @@ describe("times as Go reads them", () => {
     ["2024-01-02T00:00:00Zx", 'parsing time "2024-01-02T00:00:00Zx": extra text: "x"'],
   ];
   for (const [text, message] of refused) {
-    it(`${JSON.stringify(text)} is refused`, () => {
+    it(`rejects ${JSON.stringify(text)}`, () => {
       assert.equal(faultOf(() => time.fromJson(text)).message, message);
     });
   }
 
-  it("micro times have exactly six digits of fraction", () => {
+  it("print a MicroTime with six fractional digits", () => {
     const text = "2024-01-02T03:04:05.000006Z";
     assert.equal(microTime.fromJson(text), text);
     for (const [bad, rest, part] of [
@@ -57,12 +57,12 @@ describe("times as Go reads them", () => {
     }
   });
 
-  it("a wrong JSON type is left to the decoder to place", () => {
+  it("leave wrong JSON types to the decoder, which knows the path", () => {
     const fault = faultOf(() => time.fromJson(5));
     assert.deepEqual(fault.mismatch, { value: "number", goType: "string" });
   });
 
-  it("the wire keeps what JSON shows", () => {
+  it("have the same value in Protobuf and JSON", () => {
     for (const [scalar, values] of [
       [time, [null, "2024-01-02T03:04:05Z", "1960-01-01T00:00:00Z"]],
       [microTime, [null, "2024-01-02T03:04:05.000006Z"]],
@@ -80,7 +80,7 @@ describe("times as Go reads them", () => {
 });
 
 describe("other scalars", () => {
-  it("a quantity may be a number, whose digits count", () => {
+  it("parse a quantity from a JSON number by its digits", () => {
     assert.equal(quantity.fromJson(1.5), "1500m");
     assert.equal(quantity.fromNumber?.("1e3"), "1e3");
     assert.equal(quantity.fromJson(" 1Gi "), "1Gi");
@@ -88,7 +88,7 @@ describe("other scalars", () => {
     assert.match(faultOf(() => quantity.fromJson(true)).message, /^quantities must match/);
   });
 
-  it("an int-or-string number is a 32-bit integer", () => {
+  it("limit an int-or-string number to 32 bits", () => {
     assert.equal(intOrString.fromJson(-5), -5);
     assert.equal(intOrString.fromNumber?.("-0"), 0);
     const fault = faultOf(() => intOrString.fromJson(2 ** 31));
@@ -120,7 +120,7 @@ describe("durations", () => {
     ["9999999h", 'time: invalid duration "9999999h"'],
   ];
   for (const [text, message] of refused) {
-    it(`${JSON.stringify(text)} is refused`, () => {
+    it(`rejects ${JSON.stringify(text)}`, () => {
       assert.equal(faultOf(() => parseDuration(text)).message, message);
     });
   }

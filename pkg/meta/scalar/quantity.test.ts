@@ -38,13 +38,13 @@ function compareTexts(a: string, b: string): number {
 describe("Quantity", () => {
   for (const row of kept.trim().split(/\n| \| /)) {
     const [written = "", canonical = written] = row.trim().split(" ");
-    it(`${written} is shown as ${canonical}`, () => {
+    it(`prints ${written} as ${canonical}`, () => {
       assert.equal(Quantity.parse(written).toString(), canonical);
     });
   }
 
   for (const [text, message] of refused) {
-    it(`${JSON.stringify(text)} is refused: ${message}`, () => {
+    it(`rejects ${JSON.stringify(text)}: ${message}`, () => {
       assert.throws(
         () => Quantity.parse(text),
         (fault) => fault instanceof QuantityFault && fault.message.startsWith(message),
@@ -52,14 +52,14 @@ describe("Quantity", () => {
     });
   }
 
-  it("spends no time on exponents and digits beyond all bounds", () => {
+  it("handles huge exponents and digit counts in constant time", () => {
     for (const text of ["1e999999999999", "1E-999999999", `${"9".repeat(1_000_000)}`]) {
       assert.throws(() => Quantity.parse(text), QuantityFault);
     }
     assert.equal(Quantity.parse("1e1000").compare(Quantity.parse("1")), 1);
   });
 
-  it("compares amounts, not spellings", () => {
+  it("compares amounts, not formats", () => {
     assert.equal(compareTexts("1", "1000m"), 0);
     assert.equal(compareTexts("1Gi", "1073741824"), 0);
     assert.equal(compareTexts("1G", "1Gi"), -1);
@@ -82,7 +82,7 @@ describe("Quantity", () => {
     assert.equal(Quantity.parse("1").subtract(Quantity.parse("250m")).toString(), "750m");
   });
 
-  it("reading back what was printed changes nothing, and sums are undone by differences", () => {
+  it("parses what it prints, and subtracts what it added", () => {
     const random = seededRandom(20_260_101);
     const suffixes = ["", "m", "u", "n", "k", "M", "G", "Ki", "Mi", "Gi", "e3", "e-4", "E2"];
     const arbitrary = (): Quantity => {

@@ -58,7 +58,7 @@ describe("label selectors", () => {
     ["constructor", ""],
   ];
   for (const [selector, names] of picks) {
-    it(`"${selector}" picks ${names || "nothing"}`, () => assert.equal(picked(selector), names));
+    it(`"${selector}" selects ${names || "nothing"}`, () => assert.equal(picked(selector), names));
   }
 
   const parse = "unable to parse requirement: ";
@@ -98,7 +98,7 @@ describe("label selectors", () => {
     });
   }
 
-  it("prints a text that selects the same", () => {
+  it("prints an equivalent selector", () => {
     for (const [selector, names] of picks) {
       const printed = parseLabelSelector(selector).toString();
       assert.equal(picked(printed), names, `${selector} -> ${printed}`);
@@ -106,7 +106,7 @@ describe("label selectors", () => {
     }
   });
 
-  it("a missing selector object selects nothing, an empty one everything", () => {
+  it("selects nothing with an absent LabelSelector, everything with an empty one", () => {
     assert.equal(selectorFromLabelSelector(undefined).matches({}), false);
     assert.equal(selectorFromLabelSelector({}).matches({}), true);
     const selection = selectorFromLabelSelector({
@@ -118,7 +118,7 @@ describe("label selectors", () => {
     assert.equal(selection.matches(objects["b"] ?? {}), false);
   });
 
-  it("checks a selector object", () => {
+  it("validates a LabelSelector", () => {
     const problems = new Problems();
     const selector = {
       matchLabels: { app: "not ok!" },
@@ -143,7 +143,7 @@ describe("label selectors", () => {
 });
 
 describe("field selectors", () => {
-  it("reads requirements, dropping empty terms", () => {
+  it("parses requirements, and drops empty terms", () => {
     const selection = parseFieldSelector("metadata.name=a,,status.phase!=Running,x==y\\,z\\\\");
     assert.equal(selection.toString(), "metadata.name=a,status.phase!=Running,x=y\\,z\\\\");
     const fields = { "metadata.name": "a", "status.phase": "Done", x: "y,z\\" };

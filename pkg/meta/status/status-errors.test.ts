@@ -70,7 +70,7 @@ describe("status errors", () => {
     });
   }
 
-  it("details name the resource without empty members", () => {
+  it("omit empty members of details", () => {
     assert.deepEqual(errors.notFound(core, "a").status.details, { name: "a", kind: "configmaps" });
     assert.deepEqual(errors.notFound(leases, "l").status.details, {
       name: "l",
@@ -81,12 +81,12 @@ describe("status errors", () => {
     assert.deepEqual(errors.genericFailure(404).status.details, {});
   });
 
-  it("a wait that is asked for is also a header", () => {
+  it("have a Retry-After header for retryAfterSeconds", () => {
     assert.deepEqual(errors.generatedNameTaken(core, "a").headers, { "Retry-After": "1" });
     assert.deepEqual(errors.notFound(core, "a").headers, {});
   });
 
-  it("an expired list says how to go on", () => {
+  it("offer a new continue token for an expired list", () => {
     assert.deepEqual(errors.expired("old", "token").status.metadata, { continue: "token" });
   });
 });

@@ -26,12 +26,12 @@ function fault(text: string): string {
 }
 
 describe("fromJson", () => {
-  it("fills in what is always there", () => {
+  it("fills in fields that are always present", () => {
     assert.deepEqual(read("{}"), normal());
     assert.deepEqual(read('{"metadata":null,"spec":{}}'), normal());
   });
 
-  it("drops what Go's encoder would leave out", () => {
+  it("drops fields that Go's encoder would omit", () => {
     assert.deepEqual(
       read(
         '{"metadata":{"name":"","labels":{},"tags":[]},' +
@@ -41,12 +41,12 @@ describe("fromJson", () => {
     );
   });
 
-  it("keeps a pointer's zero and an always-written list's emptiness", () => {
+  it("keeps the zero value of a pointer, and an empty list that is always written", () => {
     const spec = (read('{"spec":{"count":0,"names":[],"owner":"","path":""}}') as any).spec;
     assert.deepEqual(spec, { count: 0, names: [], owner: "", path: "", seen: null });
   });
 
-  it("reads null as absent, and as zero inside lists and maps", () => {
+  it("decodes null as absent, and as zero in lists and maps", () => {
     assert.deepEqual(
       read(
         '{"metadata":{"name":null,"labels":{"a":null},"tags":[null]},' +
@@ -75,14 +75,14 @@ describe("fromJson", () => {
     assert.equal("dat" in object, false);
   });
 
-  it("keeps the keys of maps whatever they are called", () => {
+  it("keeps map keys of any name", () => {
     const text = '{"metadata":{"labels":{"__proto__":"p","constructor":"c","2":"b","1":"a"}}}';
     const labels = (read(text) as any).metadata.labels as object;
     assert.deepEqual(Object.keys(labels).sort(), ["1", "2", "__proto__", "constructor"]);
     assert.deepEqual(Object.getPrototypeOf(labels), Object.prototype);
   });
 
-  it("gives inline structs' fields to the parent, in its TypeScript type too", () => {
+  it("inlines fields of inline structs into the parent, also in its TypeScript type", () => {
     const object = fromJson(thing, { spec: { path: "p", empty: true } });
     const path: string | undefined = object.spec.path;
     // @ts-expect-error: the inline field itself is not there
@@ -90,20 +90,20 @@ describe("fromJson", () => {
     assert.deepEqual([path, nested, object.spec.empty], ["p", undefined, true]);
   });
 
-  it("reads 64-bit integers exactly", () => {
+  it("decodes 64-bit integers exactly", () => {
     const big = (text: string) => (read(`{"spec":{"big":${text}}}`) as any).spec.big;
     assert.equal(big("9007199254740993"), 9007199254740993n);
     assert.equal(big("9007199254740991"), 9007199254740991);
   });
 
-  it("reads -0 as the integer 0, as Go does", () => {
+  it("decodes -0 as the integer 0, as Go does", () => {
     for (const field of ["count", "big"]) {
       const { spec } = read(`{"spec":{"${field}":-0}}`) as any;
       assert(Object.is(spec[field] ?? 0, 0), field);
     }
   });
 
-  it("gives a scalar the digits of a number where they matter", () => {
+  it("passes a scalar codec the digits of a number if they matter", () => {
     assert.deepEqual((read('{"spec":{"amounts":{"a":1e3,"b":1000}}}') as any).spec.amounts, {
       a: "1e3",
       b: "1000",
@@ -115,7 +115,7 @@ describe("fromJson", () => {
     assert.equal((read('{"spec":{"raw":"YR=="}}') as any).spec.raw, "YQ==");
   });
 
-  it("reads types that contain themselves, to a bounded depth", () => {
+  it("decodes recursive types, to a bounded depth", () => {
     const deep = (levels: number) =>
       `${'{"below":['.repeat(levels)}{"value":1}${"]}".repeat(levels)}`;
     assert.ok(fromJson(node, parseJson(deep(400)).value));
@@ -125,7 +125,7 @@ describe("fromJson", () => {
     });
   });
 
-  it("bounds the depth of values of any shape", () => {
+  it("limits the depth of values of unspecified structure", () => {
     const any = structs("api/sample/v1")("Any", "", { any: value(1, anything, "") });
     const deep = (levels: number) =>
       parseJson(`{"any":${"[".repeat(levels)}${"]".repeat(levels)}}`);
@@ -212,15 +212,15 @@ describe("fromJson", () => {
     ],
   ];
   for (const [text, message] of faults) {
-    it(`refuses ${text}`, () => assert.equal(fault(text), `json: cannot unmarshal ${message}`));
+    it(`rejects ${text}`, () => assert.equal(fault(text), `json: cannot unmarshal ${message}`));
   }
 
-  it("gives the first fault in document order", () => {
+  it("reports the first error in document order", () => {
     assert.match(fault('{"spec":{"on":1},"metadata":"a"}'), /spec\.on/);
     assert.equal(fault('{"metadata":{"made":"soon"},"spec":1}'), 'parsing moment "soon"');
   });
 
-  it("prefers the first fault of a scalar's own codec, which ends Go's decoding", () => {
+  it("reports the first error of a scalar codec, which stops Go's decoding", () => {
     const text = '{"spec":{"on":1},"metadata":{"made":"soon"}}';
     assert.equal(fault(text), 'parsing moment "soon"');
     assert.match(fault('{"spec":{"on":1,"rawByKey":{"k":"*"}},"metadata":{"name":5}}'), /spec\.on/);
@@ -239,7 +239,7 @@ describe("fromJson", () => {
     ["YWJj\nYQ", 5],
   ];
   for (const [text, index] of base64) {
-    it(`finds the fault in base64 ${JSON.stringify(text)}`, () =>
+    it(`reports the position of the error in base64 ${JSON.stringify(text)}`, () =>
       assert.equal(
         fault(JSON.stringify({ spec: { rawByKey: { k: text } } })),
         `illegal base64 data at input byte ${index}`,

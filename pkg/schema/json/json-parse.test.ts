@@ -14,7 +14,7 @@ function fault(text: string | Uint8Array): string {
 }
 
 describe("parseJson", () => {
-  it("reads what the native parser reads, on both paths", () => {
+  it("parses what the native parser parses, on both paths", () => {
     for (const text of [
       "7",
       '"a"',
@@ -30,7 +30,7 @@ describe("parseJson", () => {
     }
   });
 
-  it("reports keys given twice, by path, once, in document order", () => {
+  it("reports duplicate keys by path, once, in document order", () => {
     const text =
       '{"metadata":{"name":"first","name":"d0","name":"d1"},' +
       '"list":[{"b":1},{"b":1,"b":2}],"data":{"k":"1","k":"2"},"data":{"k":"3","z":"4"}}';
@@ -43,7 +43,7 @@ describe("parseJson", () => {
     });
   });
 
-  it("takes time in proportion to the text, whatever is repeated", () => {
+  it("takes time linear in the text, whatever is repeated", () => {
     const many = Array.from({ length: 50_000 }, (_, index) => `"k${index}":1`).join(",");
     const text = `{"a":{${many}}${',"a":{"x":1}'.repeat(50_000)},"n":${"9".repeat(1_000_000)}}`;
     assert.deepEqual(parseJson(text).duplicates, ["a"]);
@@ -68,12 +68,12 @@ describe("parseJson", () => {
     assert.deepEqual(parseJson('{"__proto__":1,"__proto__":2}').duplicates, ["__proto__"]);
   });
 
-  it("reads half a surrogate pair as U+FFFD", () => {
+  it("decodes half a surrogate pair as U+FFFD", () => {
     assert.equal(parseJson('"a\\ud800b"').value, "a\ufffdb");
     assert.equal(parseJson('"\\ud83d\\ude80"').value, "\u{1f680}");
   });
 
-  it("allows 10000 levels and no more, without the call stack", () => {
+  it("accepts up to 10000 levels, without recursion", () => {
     assert.ok(parseJson("[".repeat(10_000) + "]".repeat(10_000)).value);
     const deep = '{"a":'.repeat(10_001);
     assert.equal(fault(deep), "invalid character '{' exceeded max depth");
@@ -109,6 +109,6 @@ describe("parseJson", () => {
     ["[1}", "invalid character '}' after array element"],
   ];
   for (const [text, message] of faults) {
-    it(`refuses ${JSON.stringify(text)}`, () => assert.equal(fault(text), message));
+    it(`rejects ${JSON.stringify(text)}`, () => assert.equal(fault(text), message));
   }
 });

@@ -24,7 +24,7 @@ describe("toJson", () => {
     assert.equal(toJson(meta, {}), "{}");
   });
 
-  it("leaves out what is empty even if a hook put it there, fills in what one took away", () => {
+  it("omits empty fields that a hook has set, and fills in required ones that it has deleted", () => {
     const bent = object("{}");
     bent.metadata = { name: "", labels: {}, tags: [], made: null };
     delete bent.spec.names;
@@ -36,7 +36,7 @@ describe("toJson", () => {
     assert.deepEqual(toJsonValue(thing, bent), JSON.parse(wanted));
   });
 
-  it("sorts map keys by their bytes, also those that look like indices", () => {
+  it("sorts map keys by their bytes, also those that look like indexes", () => {
     const labels = '{"10":"a","9":"b","\u{1f680}":"c","\uffee":"d","__proto__":"e"}';
     assert.equal(
       toJson(meta, fromJson(meta, parseJson(`{"labels":${labels}}`).value)),
@@ -53,12 +53,12 @@ describe("toJson", () => {
     assert.equal(toJson(meta, { name: `${"x".repeat(99)}"` }), `{"name":"${"x".repeat(99)}\\""}`);
   });
 
-  it("prints 64-bit integers with all their digits", () => {
+  it("prints all digits of 64-bit integers", () => {
     const text = toJson(thing, object('{"spec":{"big":-9223372036854775808}}'));
     assert.match(text, /"big":-9223372036854775808,/);
   });
 
-  it("gives back what it was given, for random objects", () => {
+  it("round-trips random objects", () => {
     for (let seed = 1; seed <= 300; seed++) {
       const random = arbitrary(thing, seededRandom(seed));
       const text = toJson(thing, random, typeMeta);

@@ -144,7 +144,7 @@ describe("openapi v3 fold", () => {
     it(name, () => assert.deepEqual(v3Field(field), want));
   }
 
-  it("gives roots apiVersion, kind and their group versions, and no other definition", () => {
+  it("adds apiVersion, kind and group versions to root definitions only", () => {
     const toy = v1("Toy", "A toy.", { part: value(1, part, "its part") });
     const schemas = folded(openApiV3, [rootOf(toy)]) as any;
     const { properties, ...rest } = schemas["api.toys.v1.Toy"];
@@ -154,7 +154,7 @@ describe("openapi v3 fold", () => {
     assert.equal(schemas["api.toys.v1.Part"].description, "A part.");
   });
 
-  it("flattens inlined structs, with what they require", () => {
+  it("flattens inline structs, with their required fields", () => {
     const source = v1("Source", "", { path: required(1, string, "d") });
     const toy = v1("Toy", "", {
       source: value(1, source, "d", { inline: true }),
@@ -176,7 +176,7 @@ describe("openapi v3 fold", () => {
     });
   });
 
-  it("keeps a field called __proto__", () => {
+  it("keeps a field named __proto__", () => {
     const fields = JSON.parse('{"__proto__": null}');
     Object.defineProperty(fields, "__proto__", { value: value(1, bool, "d"), enumerable: true });
     const roots = [rootOf(v1("Toy", "", fields), false)];
@@ -184,7 +184,7 @@ describe("openapi v3 fold", () => {
     assert.deepEqual(Object.keys(schema.properties), ["__proto__"]);
   });
 
-  it("marks structs that are replaced as a whole", () => {
+  it("marks atomic structs", () => {
     const toy = v1("Toy", "", { a: value(1, bool, "d") }, { atomic: true });
     const schema = folded(openApiV3, [rootOf(toy, false)])["api.toys.v1.Toy"] as any;
     assert.equal(schema["x-kubernetes-map-type"], "atomic");
@@ -192,7 +192,7 @@ describe("openapi v3 fold", () => {
 });
 
 describe("openapi v2 fold", () => {
-  it("keeps descriptions beside references and prints no defaults", () => {
+  it("keeps descriptions next to references, and prints no defaults", () => {
     const part = v1("Part", "A part.", { size: required(1, amount, "how big") });
     const toy = v1("Toy", "A toy.", {
       part: value(1, part, "its part"),

@@ -24,7 +24,7 @@ function bytes(...parts: readonly string[]): Uint8Array {
 }
 
 describe("Protobuf", () => {
-  it("writes plain scalars zero or not, in the order of their numbers", () => {
+  it("encodes scalars, even zero ones, in the order of their numbers", () => {
     assert.equal(hex(port, {}), wire("0a00", "1000", "1a00"));
     assert.equal(
       hex(port, { protocol: "UDP", number: -1, name: "a" }),
@@ -32,7 +32,7 @@ describe("Protobuf", () => {
     );
   });
 
-  it("leaves out nil pointers, empty lists and maps, and writes plain messages always", () => {
+  it("omits nil pointers, empty lists and maps, and always encodes messages that are not pointers", () => {
     assert.equal(hex(meta, {}), wire("0a00", "4200"));
     assert.equal(
       hex(spec, {}),
@@ -58,14 +58,14 @@ describe("Protobuf", () => {
     assert.match(hex(spec, { big: 2n ** 63n - 1n }), /^10ffffffffffffffff7f/);
   });
 
-  it("gives back what it was given, for random objects", () => {
+  it("round-trips random objects", () => {
     for (let seed = 1; seed <= 300; seed++) {
       const object = arbitrary(thing, seededRandom(seed));
       assert.deepEqual(fromProtobuf(thing, toProtobuf(thing, object)), object, `seed ${seed}`);
     }
   });
 
-  it("passes over unknown fields of every wire type", () => {
+  it("skips unknown fields of every wire type", () => {
     const scalars = ["f80105", "f10100000000000000ff", "fa0103616263", "fd0100000000"];
     const unknown = [...scalars, "f30108010b0cf401"];
     const known = hex(port, { name: "n", number: 7, protocol: "TCP" });
@@ -78,7 +78,7 @@ describe("Protobuf", () => {
     }
   });
 
-  it("reads packed lists, repeated single fields and merged messages", () => {
+  it("decodes packed lists, repeated single fields and merged messages", () => {
     assert.deepEqual(fromProtobuf(spec, bytes("5a03010203", "5804")).numbers, [1, 2, 3, 4]);
     assert.equal(fromProtobuf(port, bytes("10011002")).number, 2);
     assert.deepEqual(fromProtobuf(thing, bytes("0a030a0161", "0a0372016d")).metadata, {
@@ -87,7 +87,7 @@ describe("Protobuf", () => {
     });
   });
 
-  it("reads map entries without key or value", () => {
+  it("decodes map entries without key or value", () => {
     assert.deepEqual(fromProtobuf(meta, bytes("5a00")).labels, { "": "" });
     assert.deepEqual(fromProtobuf(meta, bytes("5a0b0a095f5f70726f746f5f5f")).labels, {
       ["__proto__"]: "",
@@ -111,11 +111,11 @@ describe("Protobuf", () => {
     ["a group without end", "7b0801", "unexpected EOF"],
   ];
   for (const [what, input, message] of faults) {
-    it(`refuses ${what}`, () =>
+    it(`rejects ${what}`, () =>
       assert.throws(() => fromProtobuf(port, bytes(input)), { name: "DecodeFault", message }));
   }
 
-  it("refuses a message nested too deeply, and reads one that is not", () => {
+  it("rejects a message nested too deeply, and decodes one at the limit", () => {
     const deep = (levels: number) => {
       let message = Buffer.from("0801", "hex");
       for (let level = 0; level < levels; level++) {
@@ -130,7 +130,7 @@ describe("Protobuf", () => {
     assert.throws(() => fromProtobuf(node, deep(5000)), DecodeFault);
   });
 
-  it("refuses a scalar whose bytes are not what they should be", () => {
+  it("rejects a scalar with invalid bytes", () => {
     const any = structs("api/sample/v1")("Any", "", { any: value(1, anything, "") });
     const holding = (text: string) => {
       const inner = Buffer.concat([Buffer.from([0x0a, text.length]), Buffer.from(text)]);
@@ -140,7 +140,7 @@ describe("Protobuf", () => {
     assert.throws(() => fromProtobuf(any, holding("{")), DecodeFault);
   });
 
-  it("never fails but with a DecodeFault, whatever the bytes", () => {
+  it("fails only with a DecodeFault for any bytes", () => {
     const random = seededRandom("protobuf garbage");
     const whole = toProtobuf(thing, arbitrary(thing, random));
     for (let run = 0; run < 3000; run++) {
@@ -177,7 +177,7 @@ describe("envelope", () => {
     assert.deepEqual(Buffer.from(inside), raw);
   });
 
-  it("tells other bytes apart, and refuses damage", () => {
+  it("detects other formats, and rejects damaged ones", () => {
     assert.equal(unwrapEnvelope(Buffer.from('{"kind":"x"}')), undefined);
     assert.equal(unwrapEnvelope(bytes("6b3873")), undefined);
     assert.throws(() => unwrapEnvelope(bytes("6b387300", "120d0a")), { message: "unexpected EOF" });

@@ -10,7 +10,7 @@ const reading = (...bytes: number[]): WireReader => {
 };
 
 describe("wire-reader", () => {
-  it("reads what WireWriter writes", () => {
+  it("decodes what WireWriter encodes", () => {
     const bytes = new WireWriter()
       .number(1, 2 ** 40)
       .message(2, (inner) => inner.string(1, "ü").bytes(2, Buffer.from([1, 2])))
@@ -37,7 +37,7 @@ describe("wire-reader", () => {
     assert.equal(reader.next(), false);
   });
 
-  it("reads numbers of every size", () => {
+  it("decodes numbers of every size", () => {
     for (const value of [0, 1, 127, 128, 2 ** 31, 2 ** 32 + 5, Number.MAX_SAFE_INTEGER]) {
       const reader = new WireReader(new WireWriter().number(1, value).finish());
       assert.ok(reader.next());
@@ -48,7 +48,7 @@ describe("wire-reader", () => {
     assert.equal(reader.int64(), 7587862094606401234n);
   });
 
-  it("refuses values that end after the message", () => {
+  it("rejects values that exceed the message", () => {
     assert.throws(() => reading(0x08).number(), /^DecodeFault: unexpected EOF$/);
     assert.throws(() => reading(0x0a, 2, 1).bytes(), /^DecodeFault: unexpected EOF$/);
     assert.throws(
@@ -64,14 +64,14 @@ describe("wire-reader", () => {
     assert.throws(() => reading(0x08, ...negative.fill(0xff), 0xff).number(), /integer overflow/);
   });
 
-  it("refuses another wire type than the one that is read", () => {
+  it("rejects an unexpected wire type", () => {
     const message = /^DecodeFault: proto: wrong wireType = 0 for field number 1$/;
     assert.throws(() => reading(0x08, 1).text(), message);
     assert.throws(() => reading(0x08, 1).message(() => undefined), message);
     assert.throws(() => reading(0x0a, 0).number(), DecodeFault);
   });
 
-  it("skips groups, nested ones included, and refuses their end alone", () => {
+  it("skips groups, including nested ones, and rejects an unmatched end", () => {
     const reader = reading(0x0b, 0x13, 0x08, 1, 0x14, 0x0c, 0x10, 7);
     reader.skip();
     assert.ok(reader.next());

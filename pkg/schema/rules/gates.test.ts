@@ -30,12 +30,12 @@ function left(gates: readonly string[], old?: object): unknown {
 }
 
 describe("dropGated", () => {
-  it("removes fields of gates that are off, wherever they are", () => {
+  it("removes fields of disabled gates at any depth", () => {
     const parts = [{ name: "a" }, { name: "b" }];
     assert.deepEqual(left([]), { parts, byName: { k: { name: "c" } } });
   });
 
-  it("keeps those of gates that are on; of several gates all must be", () => {
+  it("keeps fields if all of their gates are enabled", () => {
     assert.deepEqual(left(["Early", "Late"]), full());
     assert.deepEqual(left(["Early"]), {
       parts: [{ name: "a", early: 0 }, { name: "b" }],
@@ -43,7 +43,7 @@ describe("dropGated", () => {
     });
   });
 
-  it("keeps what the old object has anywhere", () => {
+  it("keeps fields that the old object uses anywhere", () => {
     assert.deepEqual(left([], { parts: [{ name: "z", early: 5 }] }), {
       parts: [{ name: "a", early: 0 }, { name: "b" }],
       byName: { k: { name: "c", early: 1 } },

@@ -19,7 +19,7 @@ describe("Problems, deferred checks", () => {
     return problems;
   }
 
-  it("lists their problems in the place of the defer call", () => {
+  it("lists their problems in the position of the defer call", () => {
     assert.deepEqual(details(withDeferredChecks()), [
       "first",
       "second",
@@ -38,7 +38,7 @@ describe("Problems, deferred checks", () => {
     assert.equal(details(problems).length, 5);
   });
 
-  it("passes on the slices of a check", () => {
+  it("forwards the slices of a check", () => {
     const problems = new Problems();
     problems.defer(function* (found) {
       report(found, "first");
@@ -51,7 +51,7 @@ describe("Problems, deferred checks", () => {
     assert.deepEqual(details(problems), ["first", "second", "third"]);
   });
 
-  it("runs them before it says that there is no problem", () => {
+  it("runs them before it reports that there are no problems", () => {
     const problems = new Problems();
     problems.defer((found) => report(found, "only"));
     assert.equal(problems.empty, false);

@@ -14,7 +14,7 @@ import { checkFields } from "./validate.ts";
 const v1 = structs("api/sample/v1");
 
 describe("applyDefaults", () => {
-  it("fills in what is absent, and zero values that are no pointers", () => {
+  it("fills in absent fields, and zero values that are not pointers", () => {
     const ports = [{ protocol: "UDP" }, {}];
     const object = fromJson(spec, { ports, tree: { below: [{}] } }) as any;
     applyDefaults(spec, object);
@@ -26,14 +26,14 @@ describe("applyDefaults", () => {
     assert.deepEqual(object.tree, { value: 7, below: [{ value: 7 }] });
   });
 
-  it("keeps a pointer's zero, and does not make absent optional structs", () => {
+  it("keeps the zero value of a pointer, and creates no absent optional structs", () => {
     const object = fromJson(spec, { count: 0 }) as any;
     applyDefaults(spec, object);
     assert.equal(object.count, 0);
     assert.equal("tree" in object, false);
   });
 
-  it("gives each object a default of its own", () => {
+  it("copies the default into each object", () => {
     const struct = v1("Lists", "", { tags: value(1, list(string), "", { default: ["a"] }) });
     const [one, two] = [{}, {}] as any[];
     applyDefaults(struct, one);
@@ -60,13 +60,13 @@ describe("checkFields", () => {
     return found.list.map(({ type, field, detail }) => `${field} ${type} ${detail}`.trim());
   }
 
-  it("finds nothing in what obeys", () => {
+  it("accepts valid values", () => {
     const good = { name: "a", at: 0, low: 9, span: 3, words: ["w"], flag: false };
     assert.deepEqual(problems(good), []);
     assert.deepEqual(problems({ ...good, items: { a: { number: 80, protocol: "TCP" } } }), []);
   });
 
-  it("words problems as Kubernetes does, in the order of declaration", () => {
+  it("has Kubernetes' messages, in the order of declaration", () => {
     assert.deepEqual(
       problems({
         at: -1,
@@ -88,7 +88,7 @@ describe("checkFields", () => {
     );
   });
 
-  it("checks texts by bytes and pattern, inside structs too", () => {
+  it("checks strings by bytes and pattern, also in nested structs", () => {
     const found = new Problems();
     const object = fromJson(thing, { spec: { note: "éééA", ports: [{ number: 0 }] } });
     checkFields(thing, object, Path.root, found);
@@ -104,7 +104,7 @@ describe("checkFields", () => {
 });
 
 describe("checkImmutable", () => {
-  it("compares declared fields, at any depth of structs", () => {
+  it("compares declared fields at any depth", () => {
     const found = new Problems();
     const old = fromJson(thing, { spec: { type: "A", big: 1 } });
     checkImmutable(thing, fromJson(thing, { spec: { type: "A", big: 2 } }), old, Path.root, found);
@@ -122,7 +122,7 @@ describe("checkImmutable", () => {
 });
 
 describe("mergeRules", () => {
-  it("finds a field's rules, also of inline and recursive structs", () => {
+  it("returns the merge rules of fields, also of inline and recursive structs", () => {
     const ports = mergeRules(spec, "ports");
     assert.deepEqual(ports?.strategies, ["merge"]);
     assert.equal(ports?.mergeKey, "number");
@@ -136,7 +136,7 @@ describe("mergeRules", () => {
 });
 
 describe("arbitrary", () => {
-  it("repeats itself for a seed, and ends for types that contain themselves", () => {
+  it("is reproducible by its seed, and terminates for recursive types", () => {
     assert.deepEqual(arbitrary(thing, seededRandom(5)), arbitrary(thing, seededRandom(5)));
     assert.notDeepEqual(arbitrary(thing, seededRandom(5)), arbitrary(thing, seededRandom(6)));
     for (let seed = 0; seed < 50; seed++) {
@@ -156,7 +156,7 @@ describe("arbitrary", () => {
 });
 
 describe("protoText", () => {
-  it("prints messages with their fields in the order of numbers", () => {
+  it("prints messages with fields in the order of their numbers", () => {
     const other = structs("api/other/v1")("Uses", "Uses a message of another package.", {
       times: value(2, list(moment), "Moments."),
       amounts: value(3, map(amount), "Amounts."),
