@@ -73,7 +73,7 @@ describe("authentication flags", () => {
     [["--requestheader-client-ca-file=/nowhere"], /--requestheader-client-ca-file: \/nowhere/],
     [["--authentication-token-webhook-version=v2"], /must be one of v1, v1beta1/],
   ] as const) {
-    it(`are rejected:  ${words.join(" ")}`, () => {
+    it(`are rejected: ${words.join(" ")}`, () => {
       assert.throws(
         () => chosen(...words),
         (error: unknown) => error instanceof UsageError && message.test(error.message),

@@ -99,7 +99,7 @@ describe("keelson", () => {
     ["start --feature-gates=ServerSideApply=false", /the feature is locked to true\n$/],
   ];
   for (const [words, sentence] of mistakes) {
-    it(`rejects in one sentence:  ${words}`, async () => {
+    it(`rejects in one sentence: ${words}`, async () => {
       const running = run(...words.split(" "));
       assert.equal(await running.ended, 1);
       assert.match(running.text(), sentence);

@@ -74,7 +74,7 @@ describe("a client that disconnects during a list", () => {
     "application/yaml",
     "application/json;as=Table;v=v1;g=meta.k8s.io",
   ]) {
-    it(`ends its encoding: ${accept}`, async () => {
+    it(`stops its encoding: ${accept}`, async () => {
       const counted = new CountedItems(10_000);
       let taken = 0;
       async function* chunks(): AsyncGenerator<readonly Item[]> {

@@ -122,7 +122,7 @@ describe("hostile requests", () => {
   after(() => server.close());
 
   for (const [what, body, type, status, message] of hostileBodies) {
-    it(`a body that is ${what}: ${status}`, async () => {
+    it(`${status} for a body that is ${what}`, async () => {
       const before = await objectsOf(server);
       const answer = await send(server, collection, { method: "POST", body, type });
       assert.equal(answer.status, status, JSON.stringify(answer.body).slice(0, 300));

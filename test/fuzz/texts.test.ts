@@ -311,7 +311,7 @@ describe("messages of failures", () => {
   }
 
   for (const [what, make] of Object.entries({ create, patch, list, continued, remove })) {
-    it(`contain nothing of the JavaScript engine: ${what} (SEED=${seed})`, async () => {
+    it(`contain no text of the JavaScript engine: ${what} (SEED=${seed})`, async () => {
       const random = seededRandom(`${seed} ${what}`);
       let refused = 0;
       for (let round = 0; round < rounds; round++) {

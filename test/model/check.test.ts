@@ -46,7 +46,7 @@ const list = (start: number, end: number, revision: number, found: object): Oper
 });
 const both = { a: version(5, "one"), b: version(6, "two") };
 
-describe("the model's check of histories", () => {
+describe("the check of histories", () => {
   const good: readonly (readonly [string, readonly Operation[]])[] = [
     ["the writes alone", []],
     ["reads of what was there", [read(2, 3, [5, "one"]), read(7, 8, [8, "three"])]],
@@ -88,7 +88,7 @@ describe("the model's check of histories", () => {
   });
 });
 
-describe("the model's check of watchers", () => {
+describe("the check of watches", () => {
   const all: readonly Told[] = [
     { type: "LISTED", revision: 4, found: new Map() },
     { type: "ADDED", key: "a", version: version(5, "one") },
@@ -99,7 +99,7 @@ describe("the model's check of watchers", () => {
   ];
   const check = (told: readonly Told[]) => checkWatcher(told, changes, () => true).join();
 
-  it("accepts complete histories from any list on", () => {
+  it("accepts complete histories after any list", () => {
     assert.equal(check(all), "");
     const later: Told = { type: "LISTED", revision: 7, found: new Map(Object.entries(both)) };
     assert.equal(check([later, ...all.slice(4)]), "");

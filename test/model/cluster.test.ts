@@ -18,7 +18,7 @@ import { startWorld, type World } from "./world.ts";
 
 const graceMs = 15_000;
 
-describe("a cluster on this machine", function () {
+describe("a cluster on this host", function () {
   let world: World;
   let cluster: Cluster;
   let client: Client;
@@ -50,7 +50,7 @@ describe("a cluster on this machine", function () {
 
   const logOf = (name: string) => readFileSync(path.join(directory, "log", `${name}.log`), "utf8");
 
-  it("ends its processes when it is interrupted before it is ready", async () => {
+  it("stops its processes when it is interrupted before it is ready", async () => {
     const folder = mkdtempSync(path.join(tmpdir(), "keelson-cluster-"));
     try {
       const signal = AbortSignal.timeout(500);

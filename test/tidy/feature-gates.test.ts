@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { consultedGates, featureStages } from "../../pkg/api/feature-gates.ts";
 import { sourceFiles } from "./source.ts";
 
-describe("feature gates that are consulted", () => {
-  it("are those whose names are in the source", () => {
+describe("the list of consulted feature gates", () => {
+  it("has the gates whose names are in the source", () => {
     const names = featureStages();
     const found = sourceFiles()
       .filter(({ path: file, isTest }) => !isTest && file !== "pkg/api/feature-gates.ts")

@@ -16,7 +16,7 @@ describe("package-lock.json", () => {
   const read = (name: string) => JSON.parse(readFileSync(path.join(root, name), "utf8"));
   const packages: Packages = read("package-lock.json").packages;
 
-  it("pins what package.json asks for", () => {
+  it("pins the dependencies of package.json", () => {
     const { dependencies, devDependencies } = read("package.json");
     const { [""]: locked } = packages;
     assert.deepEqual(locked?.dependencies, dependencies);

@@ -20,11 +20,11 @@ describe("tidy", () => {
     none(files.flatMap((file) => importsOf(file).flatMap((to) => importFault(file, to))));
   });
 
-  it("each vendor package has one door", () => {
+  it("each npm package is imported by one folder", () => {
     none(products.flatMap((file) => importsOf(file).flatMap((to) => doorFault(file, to))));
   });
 
-  it("files import each other in no circle, types included", () => {
+  it("files do not import each other in circles, types included", () => {
     none(importCircles(products).map((circle) => circle.join(", ")));
   });
 
@@ -42,7 +42,7 @@ describe("tidy", () => {
     );
   });
 
-  it("pkg/ and cmd/ hold TypeScript and derived data only, and no empty file", () => {
+  it("pkg/ and cmd/ contain only TypeScript and derived data, and no empty files", () => {
     const stray = ["pkg", "cmd"]
       .flatMap((folder) => filesBelow(folder))
       .filter((file) => file !== "pkg/controlplane/bootstrap/stored-objects.json")
@@ -72,7 +72,7 @@ describe("tidy", () => {
     );
   });
 
-  it("no work is left for later, no check is switched off, no error is swallowed", () => {
+  it("there are no TODOs, disabled checks or swallowed errors", () => {
     const banned: readonly (readonly [RegExp, string])[] = [
       [/\b(?:TO[D]O|FIX[M]E|XX[X]|HAC[K])\b/, "left for later"],
       [/\b(?:it|describe)\.only\(/, "only one test runs"],
@@ -90,7 +90,7 @@ describe("tidy", () => {
     );
   });
 
-  it("no module changes what it exports: chunks of the bundle take the values once", () => {
+  it("no module reassigns its exports: chunks of the bundle read them once", () => {
     const changing = files.filter(({ text }) => /^export (?:let|var) /m.test(text));
     assert.deepEqual(
       changing.map((file) => file.path),
@@ -98,7 +98,7 @@ describe("tidy", () => {
     );
   });
 
-  it("only cmd/ looks at the process's arguments and environment", () => {
+  it("only cmd/ reads arguments and environment of the process", () => {
     const fault = /\bprocess\.(?:argv|env)\b/;
     none(
       products
@@ -120,7 +120,7 @@ describe("tidy", () => {
     );
   });
 
-  it("JSON is parsed by parseJsonText, which V8's mistake with keys does not reach", () => {
+  it("JSON is parsed by parseJsonText, which avoids V8's bug with escaped keys", () => {
     // Tokens that are strings alone.
     const tokens = /^pkg\/nodes\/stages\/(?:jq|template)\/tokens\.ts$/;
     none(
@@ -131,7 +131,7 @@ describe("tidy", () => {
     );
   });
 
-  it("the domains are spelt in one file", () => {
+  it("the Kubernetes domains are spelled in one file", () => {
     const spelt = /["'`/.](?:k8s\.io|kubernetes\.io)\b/;
     none(
       products
@@ -163,11 +163,11 @@ describe("tidy", () => {
     );
   });
 
-  it("nothing is there for tests only", () => {
+  it("nothing exists only for tests", () => {
     none(usedByTestsOnly(products));
   });
 
-  it("the linter has no complaint", () => {
+  it("the linter reports nothing", () => {
     const linter = path.join(root, "node_modules", ".bin", "oxlint");
     const result = spawnSync(linter, ["--quiet", "pkg", "cmd", "test"], {
       cwd: root,
@@ -185,7 +185,7 @@ describe("tidy", () => {
     assert.equal(result.status, 0, result.stdout + result.stderr);
   });
 
-  it("ARCHITECTURE.md shows the ranks as they are", () => {
+  it("ARCHITECTURE.md shows the current ranks", () => {
     const file = path.join(root, "ARCHITECTURE.md");
     const text = readFileSync(file, "utf8");
     const wanted = text.replace(

@@ -21,7 +21,7 @@ describe("bench --compare", () => {
     rmSync(folder, { recursive: true });
   });
 
-  it("prints figures of both servers, and their ratio, for each row", async () => {
+  it("prints the figures of both servers and their ratio for each row", async () => {
     const lines: string[] = [];
     await compare({
       compare: other.aim.url,
@@ -54,14 +54,14 @@ describe("bench --compare", () => {
     }
   });
 
-  it("refuses a server whose certificate is not trusted", async () => {
+  it("rejects a server with an untrusted certificate", async () => {
     const options = { token: "", insecure: false, backend: "memory" as const, folder };
     const rows = { objects: 1, seconds: 0.1, calls: 1, rounds: 1, watchers: [], only: [] };
     const target = { compare: other.aim.url, print: () => undefined };
     await assert.rejects(compare({ ...options, ...rows, ...target }), /certificate/);
   });
 
-  it("refuses names of rows that do not exist", async () => {
+  it("rejects unknown names of rows", async () => {
     const options = { token: other.aim.token, insecure: true, backend: "memory" as const };
     const rows = { objects: 1, seconds: 0.1, calls: 1, rounds: 1, watchers: [], only: ["GTE"] };
     const own = { folder: mkdtempSync(path.join(folder, "own-")), launcher: inProcess };
