@@ -30,7 +30,7 @@ function table(
       );
     }
     for (const [sketch, complaints] of updates) {
-      it(`over the first ${JSON.stringify(sketch).slice(0, 80)}`, () => {
+      it(`after the first ${JSON.stringify(sketch).slice(0, 80)}`, () => {
         const old = created(kind, first ?? {});
         assert.deepEqual(old.complaints, []);
         assert.deepEqual(updated(kind, old, sketch).complaints, complaints);
@@ -290,12 +290,12 @@ table(clusterRoleBinding, [
   ],
 ]);
 
-describe("a stored binding of a user in a namespace", () => {
+describe("a stored binding with the namespace of a user", () => {
   const old = { ...created(clusterRoleBinding, binding("ClusterRole", lost)), complaints: [] };
   const complaintsOf = (...subjects: Sketch[]) =>
     updated(clusterRoleBinding, old, binding("ClusterRole", ...subjects)).complaints;
 
-  it("can be changed without it, and only that subject is forgiven", () => {
+  it("can be updated, and only that subject may stay invalid", () => {
     assert.deepEqual(complaintsOf({ kind: "User", name: "v" }, lost), []);
     assert.equal(complaintsOf({ ...lost, name: "v" }).length, 1);
   });
@@ -318,7 +318,7 @@ table(podDisruptionBudget, [
 describe("rows", () => {
   const row = (kind: Kind, sketch: Sketch) =>
     kind.row(created(kind, sketch).object, { now: 0 }).slice(1);
-  it("of bindings name who is bound", () => {
+  it("of bindings contain the subjects", () => {
     const account = { kind: "ServiceAccount", name: "s", namespace: "n" };
     const users = ["u", "v"].map((name) => ({ kind: "User", name }));
     assert.deepEqual(row(clusterRoleBinding, binding("ClusterRole", ...users, account)), [
@@ -329,12 +329,12 @@ describe("rows", () => {
       "n/s",
     ]);
   });
-  it("of revisions name the controller", () => {
+  it("of ControllerRevisions contain the controller", () => {
     const owner = { apiVersion: "apps/v1", kind: "StatefulSet", name: "w", uid: "u" };
     const metadata = { ownerReferences: [{ ...owner, controller: true }] };
     assert.equal(row(controllerRevision, { metadata, revision: 1 })[0], "statefulset.apps/w");
   });
-  it("of drivers say what they want", () => {
+  it("of CSIDrivers contain their settings", () => {
     assert.deepEqual(row(csiDriver, { spec: { tokenRequests: [{ audience: "x" }] } }).slice(0, 6), [
       true,
       false,
@@ -344,7 +344,7 @@ describe("rows", () => {
       "Persistent",
     ]);
   });
-  it("of the default storage class say so", () => {
+  it("mark the default StorageClass", () => {
     const annotations = { "storageclass.kubernetes.io/is-default-class": "true" };
     const { object } = created(storageClass, { metadata: { annotations }, provisioner: "p" });
     assert.equal(storageClass.row(object, { now: 0 })[0], "x (default)");
@@ -352,7 +352,7 @@ describe("rows", () => {
 });
 
 describe("CSIDriver generation", () => {
-  it("counts changes from zero", () => {
+  it("counts changes from 0", () => {
     const first = created(csiDriver, {});
     assert.equal(first.object.metadata.generation, undefined);
     const second = updated(csiDriver, first, { spec: { podInfoOnMount: true } });
@@ -365,7 +365,7 @@ describe("CSIDriver generation", () => {
 describe("CSIDriver nodeAllocatableUpdatePeriodSeconds", () => {
   const write = { gates: ["MutableCSINodeAllocatableCount"] };
   const sketch = (seconds: number) => ({ spec: { nodeAllocatableUpdatePeriodSeconds: seconds } });
-  it("is at least 10, when it is set and when it is changed", () => {
+  it("must be at least 10 on create and update", () => {
     const first = created(csiDriver, sketch(10), write);
     assert.deepEqual(first.complaints, []);
     for (const seconds of [9, 0, -9]) {

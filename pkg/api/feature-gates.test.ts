@@ -27,7 +27,7 @@ describe("feature gates", () => {
     it(`${name} is ${on ? "on" : "off"} by default`, () => assert.equal(gates()(name), on));
   }
 
-  it("a setting wins over the default, and over its stage", () => {
+  it("a setting overrides the default, and AllAlpha and AllBeta", () => {
     assert.equal(gates("HPAScaleToZero=true")("HPAScaleToZero"), true);
     assert.equal(gates("UserNamespacesSupport=false")("UserNamespacesSupport"), false);
     assert.equal(gates("AllAlpha=true")("HPAScaleToZero"), true);
@@ -44,7 +44,7 @@ describe("feature gates", () => {
     ],
   ];
   for (const [text, sentence] of mistakes) {
-    it(`refuses ${text}`, () => {
+    it(`rejects ${text}`, () => {
       assert.throws(
         () => gates(text),
         (error) => error instanceof FeatureGateError && sentence.test(error.message),
@@ -52,12 +52,12 @@ describe("feature gates", () => {
     });
   }
 
-  it("has every gate that a served version or a field of a kind names", () => {
+  it("include every gate of a served version or a field", () => {
     const unknown = [...gatesOfKinds()].filter((name) => !featureStages().has(name));
     assert.deepEqual(unknown, []);
   });
 
-  it("has every gate that the source of this folder names", () => {
+  it("include every gate in the source of this folder", () => {
     const named = new Set(sources().flatMap(gatesInText));
     assert(named.has("PodCertificateRequest") && named.has("HostnameOverride"));
     assert.deepEqual(
@@ -68,7 +68,7 @@ describe("feature gates", () => {
 });
 
 describe("settings of feature gates", () => {
-  it("have an effect; of the others one is told when they are set", () => {
+  it("have an effect, or are reported as unused when set", () => {
     const settings = new Map([
       ["OpenAPIEnums", "false"],
       ["RemainingItemCount", "true"],

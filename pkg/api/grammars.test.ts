@@ -3,7 +3,7 @@ import { regexpFault } from "./apiextensions/go-regexp.ts";
 import { parseGoUrl } from "./go-url.ts";
 import { jsonPathFault } from "./json-path.ts";
 
-describe("what Go refuses of regular expressions", () => {
+describe("regular expressions that Go rejects", () => {
   const cases: readonly (readonly [string, string | undefined])[] = [
     ["^[a-z]+(?:x|y){2,3}\\d\\pL$", undefined],
     ["(?P<name>a)(?i:b)[[:alpha:]]", undefined],
@@ -24,7 +24,7 @@ describe("what Go refuses of regular expressions", () => {
   }
 });
 
-describe("what kubectl refuses of JSONPaths", () => {
+describe("JSONPaths that kubectl rejects", () => {
   const cases: readonly (readonly [string, string | undefined])[] = [
     [".spec.ports[*].port", undefined],
     [".metadata.annotations.example\\.com/x", undefined],
@@ -38,7 +38,7 @@ describe("what kubectl refuses of JSONPaths", () => {
   }
 });
 
-describe("URLs as Go reads them", () => {
+describe("URLs as Go parses them", () => {
   it("has parts", () => {
     const text = "https://u:p@host.example.com:1/a/b?x=1#f";
     const { scheme, host, path, query, fragment } = parseGoUrl(text) as Record<string, any>;
@@ -48,6 +48,6 @@ describe("URLs as Go reads them", () => {
     );
   });
   for (const text of [":a", "a:b c/%zz", "http://[::1", "http://a:b/"]) {
-    it(`refuses ${text}`, () => assert.ok("fault" in parseGoUrl(text)));
+    it(`rejects ${text}`, () => assert.ok("fault" in parseGoUrl(text)));
   }
 });

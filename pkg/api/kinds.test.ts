@@ -29,7 +29,7 @@ describe("every kind", () => {
     const { struct, kind, served } = resource;
     const title = `${resource.groupVersion} ${kind.kind}`;
     const isChanged = changedOnce.has(title);
-    it(`${title} survives JSON, Protobuf and conversion`, () => {
+    it(`${title} round-trips through JSON, Protobuf and conversion`, () => {
       const random = seededRandom(7);
       for (let i = 0; i < 20; i++) {
         const object = arbitrary(struct, random);
@@ -57,7 +57,7 @@ describe("every kind", () => {
     });
   }
 
-  it("is served under names of its own", () => {
+  it("is served under unique names", () => {
     const names = catalog.resources.map((r) => `${r.groupVersion}/${r.plural}`);
     assert.equal(new Set(names).size, names.length);
   });
@@ -76,13 +76,13 @@ describe("Lease", () => {
   const coordinated = { strategy: "Newest", preferredHolder: "b" };
   const gates = ["CoordinatedLeaderElection"];
 
-  it("has positive numbers", () => {
+  it("requires positive numbers", () => {
     assert.deepEqual(created(lease, { spec }).complaints, [
       "Invalid spec.leaseDurationSeconds = 0: must be greater than 0",
       "Invalid spec.leaseTransitions = -1: must be greater than or equal to 0",
     ]);
   });
-  it("knows no coordinated election unless that is on", () => {
+  it("drops fields of coordinated leader election if its gate is disabled", () => {
     assert.deepEqual(created(lease, { spec: coordinated }).object.spec, {});
     assert.deepEqual(created(lease, { spec: coordinated }, { gates }).complaints, [
       'NotSupported spec.strategy.strategy = "Newest": supported values: "OldestEmulationVersion"',
@@ -92,7 +92,7 @@ describe("Lease", () => {
       "Forbidden spec.preferredHolder: may only be specified if `strategy` is defined",
     ]);
   });
-  it("keeps the fields of coordinated election once they are there", () => {
+  it("keeps existing fields of coordinated leader election", () => {
     const good = { spec: { strategy: "OldestEmulationVersion", preferredHolder: "b" } };
     const old = created(lease, good, { gates });
     assert.equal(updated(lease, old, good).object.spec.preferredHolder, "b");
@@ -107,7 +107,7 @@ describe("LeaseCandidate", () => {
   const older = "must be greater than or equal to `emulationVersion`";
   const needed = "must be specified when `strategy` is 'OldestEmulationVersion'";
 
-  it("orders versions", () => {
+  it("rejects an emulationVersion above binaryVersion", () => {
     assert.deepEqual(complaints({}), []);
     assert.deepEqual(complaints({ binaryVersion: "1.34.0-rc.1", emulationVersion: "1.34.0" }), [
       `Invalid spec.binaryVersion = "1.34.0-rc.1": ${older}`,
@@ -117,7 +117,7 @@ describe("LeaseCandidate", () => {
       [],
     );
   });
-  it("names what is missing", () => {
+  it("reports missing fields", () => {
     assert.deepEqual(created(leaseCandidate, {}).complaints, [
       "Required spec.leaseName",
       "Required spec.binaryVersion",
@@ -128,7 +128,7 @@ describe("LeaseCandidate", () => {
       `Required spec.emulationVersion: ${needed}`,
     ]);
   });
-  it("is for one lease for ever", () => {
+  it("rejects changes of leaseName", () => {
     const old = created(leaseCandidate, { spec: good });
     const spec = { ...good, leaseName: "", binaryVersion: "1" };
     assert.deepEqual(updated(leaseCandidate, old, { spec }).complaints, [
@@ -160,7 +160,7 @@ describe("IPAddress", () => {
   for (const [text, message] of rows) {
     it(text, () => assert.deepEqual(checkAddress(text), message === "" ? [] : [message]));
   }
-  it("belongs to one object for ever", () => {
+  it("rejects changes of parentRef", () => {
     assert.deepEqual(created(ipAddress, {}).complaints, ["Required spec.parentRef"]);
     const parent = (name: string) => ({
       spec: { parentRef: { resource: "services", namespace: "a", name } },
@@ -208,7 +208,7 @@ describe("PriorityClass", () => {
       assert.deepEqual(created(priorityClass, sketch).complaints, complaints),
     );
   }
-  it("keeps value, policy and generation", () => {
+  it("rejects changes of value and preemptionPolicy", () => {
     const old = created(priorityClass, { value: 5 });
     assert.equal(old.object.preemptionPolicy, "PreemptLowerPriority");
     const { object, complaints } = updated(priorityClass, old, { preemptionPolicy: "Never" });

@@ -58,7 +58,7 @@ describe("NetworkPolicy", () => {
     it(JSON.stringify(spec).slice(0, 90), () => assert.deepEqual(complaints(spec), expected));
   }
 
-  it("is about egress when it has rules for it", () => {
+  it("has policy type Egress by default if it has egress rules", () => {
     const types = (spec: Sketch) => created(networkPolicy, { spec }).object.spec.policyTypes;
     assert.deepEqual(types({}), ["Ingress"]);
     assert.deepEqual(types({ egress: [] }), ["Ingress"]);
@@ -78,7 +78,7 @@ describe("NetworkPolicy", () => {
 });
 
 describe("IPAddress, IngressClass and ServiceCIDR", () => {
-  it("checks the parent of an address on updates, too", () => {
+  it("validates the parent of an IPAddress on update", () => {
     const parentRef = { resource: "services", namespace: "n", name: "s" };
     const old = created(ipAddress, { metadata: { name: "10.0.0.9" }, spec: { parentRef } });
     const changed = (spec: Sketch) =>
@@ -86,13 +86,13 @@ describe("IPAddress, IngressClass and ServiceCIDR", () => {
     assert.deepEqual(changed({ parentRef }), []);
     assert.match(changed({}).join(), /^Required spec.parentRef,Invalid spec.parentRef = null/);
   });
-  it("shows what replaces an immutable field", () => {
+  it("prints the new value of an immutable field", () => {
     const spec = { controller: "example.com/c" };
     const old = created(ingressClass, { spec });
     const [first] = updated(ingressClass, old, { spec: {} }).complaints;
     assert.equal(first, 'Invalid spec.controller = "": field is immutable');
   });
-  it("lets a write of the whole ServiceCIDR change its status", () => {
+  it("changes the status of a ServiceCIDR by an update of the main resource", () => {
     const spec = { cidrs: ["10.1.0.0/24"] };
     const status = { conditions: [{ type: "Ready", status: "True" }] };
     const old = created(serviceCidr, { spec });
@@ -107,7 +107,7 @@ describe("EndpointSlice", () => {
   });
   const complaints = (sketch: Sketch) => created(endpointSlice, sketch).complaints;
 
-  it("takes addresses of its own kind", () => {
+  it("accepts addresses of its type only", () => {
     assert.deepEqual(complaints(slice("IPv4", "010.1.2.3")), []);
     assert.deepEqual(complaints(slice("FQDN", "a.example.com", "b.example.com.")), []);
     assert.deepEqual(complaints(slice("IPv4", "2001:db8::1", "10.1.2")), [
@@ -123,7 +123,7 @@ describe("EndpointSlice", () => {
         "segments separated by dots",
     ]);
   });
-  it("counts a dropped topology as a change, as kube-apiserver does", () => {
+  it("increases the generation when deprecatedTopology is dropped, as kube-apiserver does", () => {
     const old = created(endpointSlice, slice("IPv4", "10.1.2.3"));
     old.object.metadata.generation = 4;
     const endpoints = [{ addresses: ["10.1.2.3"], deprecatedTopology: { a: "b" } }];
@@ -131,7 +131,7 @@ describe("EndpointSlice", () => {
     assert.equal(object.endpoints[0].deprecatedTopology, undefined);
     assert.equal(object.metadata.generation, 5);
   });
-  it("refuses addresses that name no other machine", () => {
+  it("rejects loopback, link-local and unspecified addresses", () => {
     const v4 = slice("IPv4", "127.0.0.1", "169.254.1.1", "224.0.0.1", "0.0.0.0");
     const reasons = complaints(v4).map((text) => text.replace(/^.*?: /, ""));
     assert.deepEqual(reasons, [
@@ -142,22 +142,22 @@ describe("EndpointSlice", () => {
     ]);
     assert.equal(complaints(slice("IPv6", "::1", "fe80::1", "ff02::1", "::")).length, 4);
   });
-  it("has ports of different names", () => {
+  it("requires unique port names", () => {
     const sketch = { ...slice("IPv4", "10.0.0.1"), ports: [{ port: 1 }, { port: 2 }] };
     assert.deepEqual(complaints(sketch), ['Duplicate ports[1].name = ""']);
   });
-  it("keeps its kind of addresses, and addresses that were fine before", () => {
+  it("rejects changes of addressType", () => {
     const old = created(endpointSlice, slice("IPv4", "10.0.0.1"));
     assert.deepEqual(updated(endpointSlice, old, slice("IPv6", "10.0.0.1")).complaints, [
       'Invalid addressType = "IPv6": field is immutable',
     ]);
   });
-  it("counts changed labels in its generation", () => {
+  it("increases the generation with changed labels", () => {
     const old = created(endpointSlice, slice("IPv4", "10.0.0.1"));
     const labels = { metadata: { labels: { a: "b" } }, ...slice("IPv4", "10.0.0.1") };
     assert.equal(updated(endpointSlice, old, labels).object.metadata.generation, 1);
   });
-  it("prints the first three of each", () => {
+  it("prints the first three ports and endpoints", () => {
     const all = ["1", "2", "3", "4", "5"].map((n) => `10.0.0.${n}`);
     const { object } = created(endpointSlice, {
       ...slice("IPv4", ...all),
@@ -172,7 +172,7 @@ describe("Endpoints", () => {
   const complaints = (...subsets: Sketch[]) => created(endpoints, { subsets }).complaints;
   const addresses = [{ ip: "10.1.1.1" }];
 
-  it("have addresses and named ports", () => {
+  it("require addresses and named ports", () => {
     assert.deepEqual(complaints({ addresses, ports: [{ port: 1 }] }), []);
     assert.deepEqual(complaints({ ports: [{ port: 1 }] }), [
       "Required subsets[0]: must specify `addresses` or `notReadyAddresses`",
@@ -196,7 +196,7 @@ describe("Endpoints", () => {
   });
 });
 
-describe("warnings about spellings", () => {
+describe("warnings about non-canonical values", () => {
   const replaced = (what: string, text: string, proper: string) =>
     `non-standard ${what} "${text}" will be considered invalid in a future Kubernetes release: ` +
     `use "${proper}"`;
@@ -204,7 +204,7 @@ describe("warnings about spellings", () => {
     assert.equal(addressWarning("10.0.0.1"), undefined);
     assert.equal(addressWarning("010.0.0.1"), replaced("IP address", "010.0.0.1", "10.0.0.1"));
   });
-  it("of networks", () => {
+  it("of CIDRs", () => {
     const ambiguous = (text: string, network: string, single: string) =>
       `CIDR value "${text}" is ambiguous in this context (should be "${network}" or "${single}"?)`;
     const rows: readonly (readonly [string, ...string[]])[] = [

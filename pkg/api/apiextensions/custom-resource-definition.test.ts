@@ -102,7 +102,7 @@ describe("JSONSchemaProps", () => {
     { enum: [null, 1, "a", { b: [false] }], default: { x: 0 }, example: "e" },
   ];
   for (const schema of schemas) {
-    it(`carries ${JSON.stringify(schema)}`, () => {
+    it(`round-trips ${JSON.stringify(schema)}`, () => {
       const decoded = fromJson(jsonSchemaProps, schema);
       const bytes = toProtobuf(jsonSchemaProps, decoded);
       assert.deepEqual(toJsonValue(jsonSchemaProps, fromProtobuf(jsonSchemaProps, bytes)), schema);

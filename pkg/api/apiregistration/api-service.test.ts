@@ -7,7 +7,7 @@ const metadata = { name: "v1.a.example.com" };
 const make = (rest: Sketch = {}) => created(apiService, { metadata, spec: { ...spec, ...rest } });
 
 describe("APIService", () => {
-  it("is available at once if this server serves it", () => {
+  it("is Available immediately if this server serves it", () => {
     assert.equal(make().object.status.conditions[0].reason, "Local");
     const service = { name: "s", namespace: "n" };
     assert.deepEqual(make({ service }).object.status, {});
@@ -42,7 +42,7 @@ describe("APIService", () => {
   for (const [rest, expected] of rows) {
     it(JSON.stringify(rest), () => assert.deepEqual(make(rest).complaints, expected));
   }
-  it("keeps labels from writers of the status", () => {
+  it("ignores metadata in status updates", () => {
     const status = { conditions: [{ type: "Available", status: "Maybe" }] };
     const sketch = { metadata: { ...metadata, labels: { a: "b" } }, status };
     const { object, complaints } = updated(apiService, make(), sketch, { subresource: "status" });
@@ -52,7 +52,7 @@ describe("APIService", () => {
         '"Unknown"',
     ]);
   });
-  it("prints why it is not available", () => {
+  it("prints the reason why it is not available", () => {
     const { object } = make({ service: { name: "s", namespace: "n" } });
     object.status = { conditions: [{ type: "Available", status: "False", reason: "Gone" }] };
     assert.deepEqual(apiService.row(object, { now: 0 }).slice(1, 3), ["n/s", "False (Gone)"]);

@@ -16,7 +16,7 @@ for (const [name, kind] of Object.entries(kinds)) {
   const make = (spec: Sketch) => created(kind, { spec: { ...base, ...spec } });
 
   describe(name, () => {
-    it("takes a selector and a template that it selects", () => {
+    it("requires a selector that matches the template", () => {
       assert.deepEqual(make({}).complaints, []);
       const other = { ...template, metadata: { labels: { app: "b" } } };
       assert.deepEqual(make({ template: other }).complaints, [
@@ -26,7 +26,7 @@ for (const [name, kind] of Object.entries(kinds)) {
       assert.notDeepEqual(make({ selector: undefined }).complaints, []);
     });
 
-    it("runs pods for good", () => {
+    it("requires restartPolicy Always", () => {
       const once = { ...template, spec: { ...podSpec, restartPolicy: "Never" } };
       assert.deepEqual(make({ template: once }).complaints, [
         'NotSupported spec.template.spec.restartPolicy = "Never": supported values: "Always"',
@@ -34,7 +34,7 @@ for (const [name, kind] of Object.entries(kinds)) {
     });
 
     if (name !== "replicaSet")
-      it("counts hash collisions upwards, and shows an absent count as 0", () => {
+      it("rejects decreases of collisionCount, and prints an absent one as 0", () => {
         const old = make({});
         const write = (status: Sketch) =>
           updated(kind, old, { spec: base, status }, { subresource: "status" }).complaints;
@@ -49,7 +49,7 @@ for (const [name, kind] of Object.entries(kinds)) {
         }
       });
 
-    it("keeps its selector, which its pods have", () => {
+    it("rejects changes of the selector", () => {
       const app = { app: "a", more: "b" };
       const moved = { ...template, metadata: { labels: app } };
       const spec = { selector: { matchLabels: app }, template: moved };
@@ -59,11 +59,11 @@ for (const [name, kind] of Object.entries(kinds)) {
   });
 }
 
-describe("Deployment's rolling update", () => {
+describe("Deployment rolling update", () => {
   const make = (rollingUpdate: Sketch) =>
     created(deployment, { spec: { ...base, strategy: { rollingUpdate } } });
 
-  it("replaces a quarter at a time", () => {
+  it("defaults to 25 % maxSurge and maxUnavailable", () => {
     const { strategy, progressDeadlineSeconds } = make({}).object.spec;
     assert.deepEqual(strategy, {
       type: "RollingUpdate",
@@ -72,7 +72,7 @@ describe("Deployment's rolling update", () => {
     assert.equal(progressDeadlineSeconds, 600);
   });
 
-  it("must be able to move", () => {
+  it("rejects maxSurge and maxUnavailable of 0", () => {
     assert.deepEqual(make({ maxUnavailable: 0, maxSurge: "0%" }).complaints, [
       "Invalid spec.strategy.rollingUpdate.maxUnavailable = 0: " +
         "may not be 0 when `maxSurge` is 0",
@@ -80,11 +80,11 @@ describe("Deployment's rolling update", () => {
   });
 });
 
-describe("DaemonSet's template generation", () => {
+describe("DaemonSet template generation", () => {
   const key = "deprecated.daemonset.template.generation";
   const write = { spec: base };
 
-  it("counts changes of the template", () => {
+  it("increases with changes of the template", () => {
     const old = created(daemonSet, write);
     assert.equal(old.object.metadata.annotations[key], "1");
     const same = updated(daemonSet, old, write);
@@ -95,8 +95,8 @@ describe("DaemonSet's template generation", () => {
   });
 });
 
-describe("StatefulSet's rolling update", () => {
-  it("starts at a partition that is no negative number", () => {
+describe("StatefulSet rolling update", () => {
+  it("rejects a negative partition", () => {
     const updateStrategy = { rollingUpdate: { partition: -1 } };
     assert.deepEqual(created(statefulSet, { spec: { ...base, updateStrategy } }).complaints, [
       "Invalid spec.updateStrategy.rollingUpdate.partition = -1: " +
@@ -109,13 +109,13 @@ describe("a stored StatefulSet", () => {
   const claims = [{ metadata: { name: "d" }, spec: { accessModes: ["Sometimes"] } }];
   const spec = { ...base, serviceName: "a.b", volumeClaimTemplates: claims };
 
-  it("may break newer rules in what is immutable", () => {
+  it("may violate newer rules in immutable fields", () => {
     const old = created(statefulSet, { spec });
     assert.equal(old.complaints.length, 3);
     assert.deepEqual(updated(statefulSet, old, { spec: { ...spec, replicas: 2 } }).complaints, []);
   });
 
-  it("need not mend a template that breaks a rule already", () => {
+  it("may keep a template that violates a rule already", () => {
     const broken = { ...template, spec: { containers: [{ name: "C", image: "i" }] } };
     const change = (from: Sketch) =>
       updated(statefulSet, created(statefulSet, { spec: { ...base, template: from } }), {
@@ -127,7 +127,7 @@ describe("a stored StatefulSet", () => {
 });
 
 for (const kind of [deployment, replicaSet]) {
-  it(`${kind.kind} drops terminatingReplicas where the gate is off and it was not set`, () => {
+  it(`${kind.kind} drops new terminatingReplicas if the gate is disabled`, () => {
     const gates = ["DeploymentReplicaSetTerminatingReplicas"];
     const old = created(kind, { spec: base });
     const write = (terminatingReplicas: number, on: readonly string[]) =>
@@ -151,7 +151,7 @@ describe("ControllerRevision data", () => {
   it("may be any object", () => {
     for (const data of [{}, { spec: { a: [1] } }]) assert.deepEqual(complaints(data), []);
   });
-  it("may be nothing else", () => {
+  it("rejects other values", () => {
     for (const data of ["text", "", 0, 5, true, false, [], [{}]]) {
       assert.deepEqual(complaints(data), ["Required data: data must be a valid JSON object"]);
     }
@@ -159,7 +159,7 @@ describe("ControllerRevision data", () => {
       assert.deepEqual(complaints(data), ["Required data: data is mandatory"]);
     }
   });
-  it("stays as it is when the rest of an old revision changes", () => {
+  it("may stay invalid when the rest of an old revision changes", () => {
     const old = make("text");
     const next = (data: unknown) => updated(controllerRevision, old, { data, revision: 2 });
     assert.deepEqual(next("text").complaints, []);

@@ -13,7 +13,7 @@ function inV1(object: any): any {
 }
 
 describe("HorizontalPodAutoscaler", () => {
-  it("looks at CPU time unless told otherwise", () => {
+  it("defaults to CPU utilization", () => {
     const { object, complaints } = make({});
     assert.deepEqual(complaints, []);
     assert.equal(object.spec.minReplicas, 1);
@@ -24,7 +24,7 @@ describe("HorizontalPodAutoscaler", () => {
     assert.equal(inV1(object).spec.targetCPUUtilizationPercentage, 80);
   });
 
-  it("carries what v1 has no fields for in annotations, there and back", () => {
+  it("round-trips fields that v1 lacks in annotations", () => {
     const memory = { name: "memory", target: { type: "AverageValue", averageValue: "1Gi" } };
     const metrics = [{ type: "Resource", resource: memory }];
     const behavior = { scaleDown: { stabilizationWindowSeconds: 7 } };
@@ -39,14 +39,14 @@ describe("HorizontalPodAutoscaler", () => {
     assert.deepEqual(back.object.metadata.annotations ?? {}, {});
   });
 
-  it("scales to nothing only while that feature is on", () => {
+  it("accepts minReplicas 0 only with HPAScaleToZero", () => {
     assert.match(make({ minReplicas: 0 }).complaints.join(), /^Invalid spec\.minReplicas = 0/);
     const gates = ["HPAScaleToZero"];
     const metrics = [{ type: "External", external: external("5") }];
     assert.deepEqual(make({ minReplicas: 0, metrics }, { gates }).complaints, []);
   });
 
-  it("has bounds and targets that make sense", () => {
+  it("validates bounds and targets", () => {
     assert.deepEqual(make({ minReplicas: 4 }).complaints, [
       "Invalid spec.maxReplicas = 3: must be greater than or equal to `minReplicas`",
     ]);

@@ -175,14 +175,14 @@ const has = (complaints: readonly string[], detail: string): boolean =>
 
 describe("Job status, every rule against every change", () => {
   for (const { detail, broken, spec, on } of rules) {
-    it(`"${detail}" applies to changes of ${on.join(" and ")} alone`, () => {
+    it(`"${detail}" applies only to changes of ${on.join(" and ")}`, () => {
       const applied = Object.entries(changes)
         .filter(([, change]) => has(complaintsOf(change(broken), broken, spec), detail))
         .map(([field]) => field);
       assert.deepEqual(applied.sort(), [...on].sort());
     });
 
-    it(`"${detail}" needs the feature gate JobManagedBy`, () => {
+    it(`"${detail}" requires the feature gate JobManagedBy`, () => {
       for (const field of on) {
         const old = changes[field]!(broken);
         assert.ok(!has(complaintsOf(old, broken, spec, []), detail), field);
@@ -204,7 +204,7 @@ describe("Job status, every rule against every change", () => {
   });
 });
 
-describe("Job status, what does not go back", () => {
+describe("Job status, fields that cannot be reverted", () => {
   for (const type of ["Failed", "Complete", "FailureTarget"]) {
     it(`keeps ${type}`, () => {
       const detail = `cannot disable the terminal ${type}=True condition`;
@@ -216,7 +216,7 @@ describe("Job status, what does not go back", () => {
     });
   }
 
-  it("keeps SuccessCriteriaMet, and sets it before Complete, whatever the gate", () => {
+  it("keeps SuccessCriteriaMet, and requires it before Complete, with any gate", () => {
     const [met, done] = [is("SuccessCriteriaMet"), is("Complete")];
     for (const gates of [[], ["JobManagedBy"]]) {
       const about = (from: Condition[], to: Condition[]) =>
@@ -234,7 +234,7 @@ describe("Job status, what does not go back", () => {
     }
   });
 
-  it("counts up, except successes of an Indexed Job whose pods all run at once", () => {
+  it("rejects decreases of counts, except of successes of an elastic Indexed Job", () => {
     const elastic = { completionMode: "Indexed", completions: 3, parallelism: 3 };
     const fixed = { ...elastic, parallelism: 2 };
     for (const spec of [elastic, fixed, { completions: 3, parallelism: 3 }]) {
@@ -258,7 +258,7 @@ describe("Job status, what does not go back", () => {
 
   const states = [undefined, "True", "False"];
   const times = [undefined, early, late];
-  it("keeps startTime, unless the Job is suspended or is being resumed", () => {
+  it("keeps startTime, unless the Job is suspended or resumed", () => {
     const statusOf = (startTime: string | undefined, suspended: string | undefined): Status => ({
       startTime: startTime ?? null,
       conditions: suspended === undefined ? [] : [is("Suspended", suspended)],

@@ -12,7 +12,7 @@ const metadata = { uid: "u" };
 const make = (spec: Sketch) => created(job, { metadata, spec: { template, ...spec } });
 
 describe("Job", () => {
-  it("selects the pods that it labels itself", () => {
+  it("generates selector and labels of its pods", () => {
     const { object, complaints } = make({});
     assert.deepEqual(complaints, []);
     const { selector, template: made, backoffLimit, completions, parallelism } = object.spec;
@@ -21,7 +21,7 @@ describe("Job", () => {
     assert.deepEqual([backoffLimit, completions, parallelism], [6, 1, 1]);
   });
 
-  it("takes the labels of its template again when an update leaves it without", () => {
+  it("keeps labels taken from the template when an update omits them", () => {
     const labelled = { metadata: { labels: { a: "b" } }, spec: podSpec };
     const old = created(job, { spec: { template: labelled } });
     const write = { subresource: "status" };
@@ -29,19 +29,19 @@ describe("Job", () => {
     assert.equal(object.metadata.labels.a, "b");
   });
 
-  it("runs pods that end", () => {
+  it("rejects restartPolicy Always", () => {
     const { complaints } = make({ template: { spec: { ...podSpec, restartPolicy: "Always" } } });
     assert.deepEqual(complaints, [
       'Required spec.template.spec.restartPolicy: valid values: "OnFailure", "Never"',
     ]);
   });
 
-  it("counts completions when they are indexed", () => {
+  it("requires completions with completionMode Indexed", () => {
     const { complaints } = make({ completionMode: "Indexed", parallelism: 2 });
     assert.deepEqual(complaints, ["Required spec.completions: when completion mode is Indexed"]);
   });
 
-  it("shows the internal value of a policy that may not change", () => {
+  it("prints the internal value of an immutable policy", () => {
     const rules = [{ action: "Ignore", onPodConditions: [{ type: "X" }] }];
     const old = make({ podFailurePolicy: { rules } });
     const { selector, template } = old.object.spec;
@@ -53,7 +53,7 @@ describe("Job", () => {
     ]);
   });
 
-  it("keeps its template", () => {
+  it("rejects changes of the template", () => {
     const old = make({});
     const other = { spec: { ...podSpec, nodeName: "n" } };
     const { selector } = old.object.spec;
@@ -83,7 +83,7 @@ describe("Job status", () => {
     return updated(job, old, sketch, inStatus).complaints;
   };
 
-  it("ends for a reason, in order, and with nothing left running", () => {
+  it("requires a reason, the order of conditions, and no active pods to finish", () => {
     const conditions = holds("SuccessCriteriaMet", "Complete");
     const completionTime = "2024-01-01T00:00:09Z";
     const done = { ...started, active: 0, conditions, completionTime };
@@ -105,13 +105,13 @@ describe("Job status", () => {
     ]);
   });
 
-  it("counts up", () => {
+  it("rejects decreases of counts", () => {
     assert.deepEqual(after({ ...started, succeeded: 1 }), [
       "Invalid status.succeeded = 1: cannot decrease the succeeded counter",
     ]);
   });
 
-  it("names indexes that there are, each once", () => {
+  it("validates indexes", () => {
     const indexed = { completionMode: "Indexed", completions: 9, backoffLimitPerIndex: 1 };
     const indexes = (completedIndexes: string, failedIndexes?: string) =>
       after({ ...started, completedIndexes, ...(failedIndexes ? { failedIndexes } : {}) }, indexed);
@@ -136,7 +136,7 @@ describe("CronJob", () => {
       spec: { schedule: "*/5 * * * *", jobTemplate: { spec: { template } }, ...spec },
     });
 
-  it("lets jobs overlap and keeps a few of them unless told otherwise", () => {
+  it("defaults concurrencyPolicy and history limits", () => {
     const { object, complaints } = cron({});
     assert.deepEqual(complaints, []);
     const { concurrencyPolicy, successfulJobsHistoryLimit, failedJobsHistoryLimit } = object.spec;
@@ -146,7 +146,7 @@ describe("CronJob", () => {
     );
   });
 
-  it("runs at times that there are", () => {
+  it("validates schedule and time zone", () => {
     for (const schedule of ["@hourly", "@every 1h", "0 0 1 JAN mon-fri", "1-59/2 * * * ?"]) {
       assert.deepEqual(cron({ schedule }).complaints, []);
     }

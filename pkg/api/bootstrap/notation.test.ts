@@ -14,8 +14,8 @@ const files: Readonly<Record<string, string>> = {
 
 const context = { domain: kubernetes, gate: () => true };
 
-describe("roles that every server has", () => {
-  it("reads the notation", () => {
+describe("bootstrap roles", () => {
+  it("parses the notation", () => {
     const rules = `
       get update | core | configmaps | mine;
       get | /healthz /version/;
@@ -32,7 +32,7 @@ describe("roles that every server has", () => {
     ]);
   });
 
-  it("leaves out what a gate keeps back", () => {
+  it("omit rules of disabled gates", () => {
     const gate = (name: string) => name === "On";
     const rules = "[Off] get | /a; [On] get | /b;";
     const { rules: read } = roleObject({ name: "r", rules }, { ...context, gate });
@@ -42,7 +42,7 @@ describe("roles that every server has", () => {
     assert.ok(names.includes("system:discovery"));
   });
 
-  it("follows the domain", () => {
+  it("depend on the domain", () => {
     const domain = domainOf("example.org");
     const binding = { name: "b", role: "x.{api}", subjects: [] };
     const { roleRef } = bindingObject(binding, { ...context, domain });
@@ -51,7 +51,7 @@ describe("roles that every server has", () => {
   });
 
   for (const [kind, file] of Object.entries(files)) {
-    it(`has each ${kind} of the reference`, function () {
+    it(`include each ${kind} of kube-apiserver`, function () {
       const reference = new URL(`${file}.json`, facts);
       if (!existsSync(reference)) return this.skip();
       const parsed = JSON.parse(readFileSync(reference, "utf8"));

@@ -61,7 +61,7 @@ describe("certificate requests", () => {
       "x509: ECDSA verification failure",
     );
   });
-  it("must be requests", () => {
+  it("must be PEM blocks of type CERTIFICATE REQUEST", () => {
     const fault = { fault: "PEM block type must be CERTIFICATE REQUEST" };
     assert.deepEqual(parseRequest(""), fault);
     assert.deepEqual(parseRequest(request.replaceAll(" REQUEST", "")), fault);
@@ -123,7 +123,7 @@ describe("CertificateSigningRequest", () => {
         "PEM block",
     ]);
   });
-  it("stays as it was decided", () => {
+  it("rejects changes of the decision", () => {
     const old = write("approval", { conditions: [approved] });
     assert.deepEqual(write("approval", {}, old).complaints, [
       'Forbidden status.conditions: updates may not remove a condition of type "Approved"',
@@ -151,7 +151,7 @@ describe("ClusterTrustBundle", () => {
       none,
     ]);
   });
-  it("accepts certificates only", () => {
+  it("rejects other PEM blocks than certificates", () => {
     assert.deepEqual(complaints("x", { trustBundle: request }), [
       'Invalid spec.trustBundle = "<value omitted>": entry 0 has bad block type: CERTIFICATE ' +
         "REQUEST",
@@ -174,14 +174,14 @@ describe("PodCertificateRequest", () => {
   });
   const complaints = (sketch: Sketch) =>
     created(podCertificateRequest, { spec: sketch }).complaints;
-  it("proves that the pod has the key", () => {
+  it("requires a proof of possession of the key", () => {
     assert.deepEqual(complaints(spec("pu")), []);
     assert.deepEqual(complaints(spec("another")), [
       'Invalid spec.proofOfPossession = "<value omitted>": could not verify proof-of-possession ' +
         "signature",
     ]);
   });
-  it("has at most a day from signers of Kubernetes", () => {
+  it("is limited to a day with signers of Kubernetes", () => {
     const long = { ...spec("pu"), maxExpirationSeconds: 90_000 };
     assert.deepEqual(complaints(long), []);
     assert.deepEqual(complaints({ ...long, signerName: "kubernetes.io/a" }), [

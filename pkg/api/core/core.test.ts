@@ -24,7 +24,7 @@ function complainsOver(
   rows: readonly (readonly [Sketch, readonly string[], Write?])[],
 ): void {
   for (const [sketch, complaints, write] of rows) {
-    it(`over it ${JSON.stringify(sketch).slice(0, 90)}`, () => {
+    it(`after it ${JSON.stringify(sketch).slice(0, 90)}`, () => {
       const old = created(kind, first);
       assert.deepEqual(old.complaints, []);
       assert.deepEqual(updated(kind, old, sketch, write).complaints, complaints);
@@ -71,7 +71,7 @@ describe("ConfigMap", () => {
   ]);
   complainsOver(configMap, { data: { a: "1" } }, [[{ immutable: true, data: { a: "2" } }, []]]);
 
-  it("counts keys of both maps in its row", () => {
+  it("prints the number of keys of both maps", () => {
     const { object } = created(configMap, { data: { a: "" }, binaryData: { b: "" } });
     assert.deepEqual(configMap.row(object, { now: 0 }), ["x", 2, "<unknown>"]);
   });
@@ -136,7 +136,7 @@ describe("Secret", () => {
     ],
   ]);
 
-  it("is Opaque and holds its text as bytes, text first", () => {
+  it("defaults to type Opaque, and merges stringData into data", () => {
     const sketch = JSON.parse('{"data":{"a":"MQ=="},"stringData":{"a":"2","__proto__":"é"}}');
     const { object } = created(secret, sketch);
     assert.equal(object.type, "Opaque");
@@ -174,7 +174,7 @@ describe("Namespace", () => {
     [{ status: { phase: "Terminating" } }, []],
   ]);
 
-  it("gets its finalizer, its phase and its label", () => {
+  it("has finalizer, phase and name label by default", () => {
     const sketch = {
       metadata: { labels: { "kubernetes.io/metadata.name": "liar" } },
       spec: { finalizers: ["example.com/own"] },
@@ -186,7 +186,7 @@ describe("Namespace", () => {
     assert.deepEqual(object.metadata.labels, { "kubernetes.io/metadata.name": "x" });
   });
 
-  it("changes finalizers through finalize only, and status through status only", () => {
+  it("changes finalizers only by finalize, and status only by status", () => {
     const old = created(namespace, {});
     const sketch = { spec: { finalizers: [] }, status: { phase: "Active", conditions: [] } };
     assert.deepEqual(updated(namespace, old, sketch).object.spec.finalizers, ["kubernetes"]);
@@ -201,7 +201,7 @@ describe("Namespace", () => {
 });
 
 describe("ServiceAccount", () => {
-  it("keeps only names of Secrets", () => {
+  it("keeps only names of referenced Secrets", () => {
     const sketch = { secrets: [{ name: "s", kind: "Secret" }, {}], imagePullSecrets: [{}] };
     const { object } = created(serviceAccount, sketch);
     assert.deepEqual(object.secrets, [{ name: "s" }, {}]);
@@ -287,7 +287,7 @@ describe("ResourceQuota", () => {
     [{ status: { used: { pods: "-3" } } }, []],
   ]);
 
-  it("shows use and limit, limits apart", () => {
+  it("prints usage and limit, with limits in a separate column", () => {
     const hard = { pods: "20", cpu: "2", "limits.memory": "1Gi" };
     const write = { status: { hard, used: { cpu: "500m", pods: "3" } } };
     const old = created(resourceQuota, {});
@@ -378,7 +378,7 @@ describe("LimitRange", () => {
     ],
   ]);
 
-  it("fills container defaults from maximum, limit and minimum", () => {
+  it("defaults of containers from max, default and min", () => {
     const { object } = created(
       limitRange,
       item({

@@ -105,13 +105,13 @@ describe("Event", () => {
     it(title, () => assert.deepEqual(created(event, sketch, write).complaints, complaints));
   }
 
-  it("needs a subdomain as name in the newer group", () => {
+  it("requires a DNS subdomain as name in events.k8s.io", () => {
     const { complaints } = created(event, full({ metadata: { name: "N_1" } }), newer);
     assert.equal(complaints.length, 1);
     assert.match(complaints[0] ?? "", /^Invalid metadata.name = "N_1": a lowercase RFC 1123/);
   });
 
-  it("stays as it is in the newer group, but not in core", () => {
+  it("is immutable in events.k8s.io, but not in core", () => {
     const metadata = { resourceVersion: "1" };
     const old = created(event, full({ metadata }), newer);
     const changed = full({
@@ -135,7 +135,7 @@ describe("Event", () => {
     assert.deepEqual(updated(event, old, core(again)).complaints, []);
   });
 
-  it("comes back from core as it was", () => {
+  it("round-trips through core", () => {
     const convert = event.versions[1]?.convert;
     assert.ok(convert !== undefined && convert !== "hub");
     const { object } = created(

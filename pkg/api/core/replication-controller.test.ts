@@ -10,7 +10,7 @@ const containers = [
 const template = { metadata: { labels: { app: "x" } }, spec: { containers } };
 
 describe("ReplicationController", () => {
-  it("takes labels and selector from its template, and one replica", () => {
+  it("defaults labels and selector to those of the template, and replicas to 1", () => {
     const { object, complaints } = created(replicationController, { spec: { template } });
     assert.deepEqual(complaints, []);
     assert.deepEqual(object.spec.selector, { app: "x" });
@@ -21,7 +21,7 @@ describe("ReplicationController", () => {
     assert.deepEqual(row, ["x", 1, 0, 0, "<unknown>", "a,b", "nginx:1,redis:2", "app=x"]);
   });
 
-  it("wants a template that it selects and that restarts", () => {
+  it("requires a matching template with restartPolicy Always", () => {
     const spec = { ...template.spec, restartPolicy: "Never" };
     const sketch = { spec: { selector: { app: "y" }, template: { ...template, spec } } };
     assert.deepEqual(created(replicationController, sketch).complaints, [
@@ -35,7 +35,7 @@ describe("ReplicationController", () => {
     ]);
   });
 
-  it("counts no more pods ready than there are", () => {
+  it("rejects more ready than total replicas", () => {
     const old = created(replicationController, { spec: { template } });
     const sketch = { spec: { template }, status: { replicas: 1, readyReplicas: 2 } };
     const { complaints } = updated(replicationController, old, sketch, { subresource: "status" });
@@ -46,7 +46,7 @@ describe("ReplicationController", () => {
 });
 
 describe("PodTemplate", () => {
-  it("is checked as the template that it is", () => {
+  it("is validated as a pod template", () => {
     assert.deepEqual(created(podTemplate, { template }).complaints, []);
     const bad = { template: { spec: { containers: [], ephemeralContainers: containers } } };
     assert.deepEqual(created(podTemplate, bad).complaints, [
@@ -56,7 +56,7 @@ describe("PodTemplate", () => {
     ]);
   });
 
-  it("lets pods come with spaces around images, which pods themselves may not have", () => {
+  it("accepts spaces around images, which pods do not", () => {
     const spec = { containers: [{ name: "a", image: " x" }] };
     assert.deepEqual(created(podTemplate, { template: { spec } }).complaints, []);
   });

@@ -49,12 +49,12 @@ describe("FlowSchema", () => {
   for (const [spec, expected] of rows) {
     it(JSON.stringify(spec), () => assert.deepEqual(complaints(spec), expected));
   }
-  it("of the last resort cannot change", () => {
+  it("catch-all and exempt cannot change", () => {
     const [complaint = ""] = complaints({ matchingPrecedence: 9 }, "catch-all");
     assert.match(complaint, /^Invalid spec = {"PriorityLevelConfiguration":{"Name":"l"}/);
     assert.match(complaint, /spec of 'catch-all' must equal the fixed value$/);
   });
-  it("prints whether its level is there", () => {
+  it("prints whether its priority level is missing", () => {
     const { object } = created(flowSchema, { spec: level });
     assert.equal(flowSchema.row(object, { now: 0 })[5], "?");
     object.status = { conditions: [{ type: "Dangling", status: "False" }] };
@@ -73,7 +73,7 @@ describe("PriorityLevelConfiguration", () => {
     created(priorityLevelConfiguration, { metadata: { name }, spec });
   const hand = "spec.limited.limitResponse.queuing.handSize";
 
-  it("fills in numbers, but keeps a share of zero", () => {
+  it("defaults numbers, but keeps shares of 0", () => {
     const { limited: filled } = make(queuing({})).object.spec;
     assert.equal(filled.nominalConcurrencyShares, 30);
     assert.deepEqual(filled.limitResponse.queuing, {
@@ -108,7 +108,7 @@ describe("PriorityLevelConfiguration", () => {
   for (const [spec, expected] of rows) {
     it(JSON.stringify(spec), () => assert.deepEqual(make(spec).complaints, expected));
   }
-  it("named exempt is exempt, and what it sets aside may change", () => {
+  it("named exempt must be Exempt, and may change its shares", () => {
     const old = make({ type: "Exempt" }, "exempt");
     assert.deepEqual(old.complaints, []);
     const spec = { type: "Exempt", exempt: { lendablePercent: 50 } };

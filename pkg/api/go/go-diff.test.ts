@@ -45,7 +45,7 @@ describe("goShape", () => {
       HTTPHeaders: null,
     });
   });
-  it("has what a pod shares with its host in the security context", () => {
+  it("has the host namespaces of a pod in its security context", () => {
     const of = (spec: object) => goShape(podSpec, { containers, ...spec });
     const shape = of({ hostPID: true, securityContext: { fsGroup: 7 } });
     assert(!("HostPID" in shape) && !("ServiceAccount" in shape));
@@ -61,7 +61,7 @@ describe("goShape", () => {
     const { SecurityContext: absent } = of({});
     assert.equal((absent as Record<string, unknown>)["HostPID"], false);
   });
-  it("keeps the names of JSON in types that all versions share", () => {
+  it("keeps JSON names in types that all versions share", () => {
     const selector = { matchLabels: { a: "b" } };
     const spec = { topologySpreadConstraints: [{ labelSelector: selector }] };
     const { TopologySpreadConstraints: shown } = goShape(podSpec, { containers, ...spec });
@@ -86,7 +86,7 @@ describe("goDiff", () => {
       "",
     ]);
   });
-  it("sorts keys of maps as texts", () => {
+  it("sorts keys of maps as strings", () => {
     assert.equal(
       goDiff(map(string), { 9: "x", 10: "y" }, { 9: "x", 10: "y", a: "z" }),
       '@@ -1,4 +1,5 @@\n {\n  "10": "y",\n- "9": "x"\n+ "9": "x",\n+ "a": "z"\n }\n',

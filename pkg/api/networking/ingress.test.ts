@@ -41,7 +41,7 @@ describe("Ingress", () => {
   for (const [spec, expected] of rows) {
     it(JSON.stringify(spec), () => assert.deepEqual(make(spec).complaints, expected));
   }
-  it("names its class once, unless it is there already", () => {
+  it("requires class field and annotation to match on create", () => {
     const metadata = { annotations: { "kubernetes.io/ingress.class": "a" } };
     const sketch = { metadata, spec: { defaultBackend: backend, ingressClassName: "b" } };
     const complaint =
@@ -50,7 +50,7 @@ describe("Ingress", () => {
     assert.deepEqual(created(ingress, sketch).complaints, [complaint]);
     assert.deepEqual(updated(ingress, make(sketch.spec), sketch).complaints, []);
   });
-  it("prints its hosts, at most three", () => {
+  it("prints at most three hosts", () => {
     const hosts = (...names: string[]) => {
       const { object } = make({ rules: names.map((host) => ({ host })) });
       return ingress.row(object, { now: 0 })[2];
@@ -67,14 +67,14 @@ describe("ServiceCIDR", () => {
   const make = (...cidrs: string[]) => created(serviceCidr, { spec: { cidrs } });
   const oneEach =
     "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64";
-  it("has at most one network of each family", () => {
+  it("accepts at most one CIDR of each family", () => {
     assert.deepEqual(make("10.0.0.0/24", "fd00::/108").complaints, []);
     assert.deepEqual(make().complaints, ["Required spec.cidrs: at least one CIDR required"]);
     assert.deepEqual(make("10.0.0.0/24", "10.1.0.0/24").complaints, [
       `Invalid spec.cidrs = ["10.0.0.0/24","10.1.0.0/24"]: ${oneEach}`,
     ]);
   });
-  it("may gain a second family and nothing else", () => {
+  it("can only be extended by a CIDR of the other family", () => {
     const change = (...cidrs: string[]) =>
       updated(serviceCidr, make("10.0.0.0/24"), { spec: { cidrs } }).complaints;
     assert.deepEqual(change("10.0.0.0/24", "fd00::/108"), []);
@@ -85,7 +85,7 @@ describe("ServiceCIDR", () => {
       'Invalid spec.cidrs[1] = "fd00::1/108": must not have bits set beyond the prefix length',
     ]);
   });
-  it("spells networks in one way", () => {
+  it("requires canonical CIDRs", () => {
     assert.deepEqual(checkNetwork("10.0.0.0/8"), []);
     assert.equal(checkNetwork("010.0.0.0/8").length, 1);
     assert.equal(checkNetwork("FD00::/8").join(), 'must be in canonical form ("fd00::/8")');

@@ -112,7 +112,7 @@ describe("ResourceClaim", () => {
     assert.deepEqual([after.object.status, after.complaints], [{}, []]);
   });
 
-  it("is fixed", () => {
+  it("has an immutable spec", () => {
     const old = claim({});
     const other = { spec: { devices: { requests: [requests[0]] } } };
     assert.match(

@@ -13,7 +13,7 @@ describe("VolumeAttachment", () => {
     created(volumeAttachment, { spec: { ...spec, source } }).complaints;
   const inline = "spec.source.inlineVolumeSpec";
 
-  it("is about one volume", () => {
+  it("requires exactly one volume source", () => {
     const both = "must specify exactly one of inlineVolumeSpec and persistentVolumeName";
     assert.deepEqual(complaints(spec.source), []);
     assert.deepEqual(complaints({}), [`Required spec.source: ${both}`]);
@@ -21,7 +21,7 @@ describe("VolumeAttachment", () => {
       `Forbidden spec.source: ${both}`,
     ]);
   });
-  it("may be about a volume without an object, of which little can be said", () => {
+  it("rejects capacity and class of an inline volume", () => {
     const csi = { driver: "csi.example.com", volumeHandle: "h" };
     const accessModes = ["ReadWriteOnce"];
     assert.deepEqual(complaints({ inlineVolumeSpec: { csi, accessModes } }), []);
@@ -31,7 +31,7 @@ describe("VolumeAttachment", () => {
       `Forbidden ${inline}.storageClassName: may not be specified in the context of inline volumes`,
     ]);
   });
-  it("keeps its spec, and its metadata from writers of the status", () => {
+  it("rejects changes of the spec, and ignores metadata in status updates", () => {
     const old = created(volumeAttachment, { spec });
     const write = { spec: { ...spec, nodeName: "o" } };
     assert.deepEqual(updated(volumeAttachment, old, write).complaints, [
@@ -47,7 +47,7 @@ describe("VolumeAttachment", () => {
 
 describe("CSIStorageCapacity", () => {
   const sketch = { storageClassName: "fast", capacity: "1Gi" };
-  it("may change in amount only", () => {
+  it("rejects changes of other fields than capacity", () => {
     const old = created(csiStorageCapacity, sketch);
     const change = (rest: Sketch) =>
       updated(csiStorageCapacity, old, { ...sketch, ...rest }).complaints;

@@ -15,7 +15,7 @@ describe("StorageVersionMigration", () => {
     lastUpdateTime: "2024-01-01T00:00:00Z",
   });
 
-  it("names a resource, for good", () => {
+  it("requires a resource, which is immutable", () => {
     assert.deepEqual(created(storageVersionMigration, {}).complaints, [
       "Required spec.resource.resource: resource is required",
       "Required spec.resource.version: version is required",
@@ -25,7 +25,7 @@ describe("StorageVersionMigration", () => {
       'Invalid version = "v2": field is immutable',
     ]);
   });
-  it("ends once, in one way", () => {
+  it("rejects reverting or combining final conditions", () => {
     const done = write({ conditions: [condition("Succeeded", "True")] });
     assert.deepEqual(done.complaints, []);
     const [complaint = ""] = write(
@@ -37,7 +37,7 @@ describe("StorageVersionMigration", () => {
     const both = [condition("Succeeded", "True"), condition("Running", "True")];
     assert.equal(write({ conditions: both }).complaints.length, 1);
   });
-  it("has a number for a version", () => {
+  it("requires a numeric resourceVersion", () => {
     assert.deepEqual(write({ resourceVersion: "abc" }).complaints, [
       'Invalid status.resourceVersion = "abc": failed to parse resource version "abc": ' +
         'strconv.ParseInt: parsing "abc": invalid syntax',
@@ -54,14 +54,14 @@ describe("StorageVersion", () => {
   const old = created(storageVersion, { metadata: { name: "apps.deployments" } });
   const write = (status: Sketch) =>
     updated(storageVersion, old, { status }, { subresource: "status" });
-  it("tells what all servers have in common", () => {
+  it("requires the common encoding version of all servers", () => {
     const same = { storageVersions: [server("a", "apps/v1"), server("b", "apps/v1")] };
     assert.deepEqual(write({ ...same, commonEncodingVersion: "apps/v1" }).complaints, []);
     assert.deepEqual(write(same).complaints, [
       "Invalid status.commonEncodingVersion = null: the common encoding version is apps/v1",
     ]);
   });
-  it("prints each server's", () => {
+  it("prints the version of each server", () => {
     const { object } = write({ storageVersions: [server("a", "v1"), server("b", "apps/v1")] });
     assert.deepEqual(storageVersion.row(object, { now: 0 }).slice(1, 3), [
       "<unset>",

@@ -5,7 +5,7 @@ import { node } from "./node.ts";
 const complaints = (sketch: Sketch) => created(node, sketch).complaints;
 
 describe("Node", () => {
-  it("has its network in two fields", () => {
+  it("synchronizes podCIDR and podCIDRs", () => {
     const ranges = (spec: Sketch) => {
       const { podCIDR, podCIDRs } = created(node, { spec }).object.spec;
       return [podCIDR, podCIDRs];
@@ -15,7 +15,7 @@ describe("Node", () => {
     assert.deepEqual(ranges({ podCIDRs: [a] }), [a, [a]]);
     assert.deepEqual(ranges({ podCIDR: a, podCIDRs: [b] }), [a, [a]]);
   });
-  it("offers pods everything unless it says less", () => {
+  it("defaults allocatable to capacity", () => {
     const { status } = created(node, { status: { capacity: { cpu: "4" } } }).object;
     assert.deepEqual(status.allocatable, { cpu: "4" });
   });
@@ -61,7 +61,7 @@ describe("Node", () => {
   for (const [sketch, expected] of rows) {
     it(JSON.stringify(sketch), () => assert.deepEqual(complaints(sketch), expected));
   }
-  it("is given its network and provider once", () => {
+  it("accepts podCIDR and providerID only once", () => {
     const old = created(node, { spec: { podCIDR: "10.1.0.0/24", providerID: "x://1" } });
     const spec = { podCIDR: "10.2.0.0/24", providerID: "x://2" };
     assert.deepEqual(updated(node, old, { spec }).complaints, [

@@ -12,7 +12,7 @@ describe("PersistentVolume", () => {
     created(persistentVolume, { spec: { accessModes, capacity, ...spec } });
   const csi = { driver: "csi.example.com", volumeHandle: "h" };
 
-  it("fills in what each source leaves open", () => {
+  it("applies the defaults of each source", () => {
     const { object } = make({ iscsi: { targetPortal: "p", iqn: "iqn.2001-04.com.a:b", lun: 0 } });
     assert.equal(object.spec.iscsi.iscsiInterface, "default");
     assert.equal(object.spec.persistentVolumeReclaimPolicy, "Retain");
@@ -56,7 +56,7 @@ describe("PersistentVolume", () => {
   for (const [spec, expected] of rows) {
     it(JSON.stringify(spec), () => assert.deepEqual(make(spec).complaints, expected));
   }
-  it("keeps its source, but for one secret that may come later", () => {
+  it("rejects changes of its source, except an added secret", () => {
     const write = (source: Sketch) => {
       const spec = { accessModes, capacity, csi: source };
       return updated(persistentVolume, make({ csi }), { spec }).complaints;
@@ -71,12 +71,12 @@ describe("PersistentVolume", () => {
         '+  "NodeExpandSecretRef": {\n+   "Name": "s",\n+   "Namespace": "n"\n+  }\n  }\n }\n',
     ]);
   });
-  it("keeps its source by its meaning, whatever zero values are written", () => {
+  it("treats zero values of the source as absent on update", () => {
     const rbd = { monitors: ["m"], image: "i", readOnly: false };
     const spec = { accessModes, capacity, rbd };
     assert.deepEqual(updated(persistentVolume, make({ rbd }), { spec }).complaints, []);
   });
-  it("shows the internal value of an affinity that may not change", () => {
+  it("prints the internal value of an immutable affinity", () => {
     const affinity = (key: string) => {
       const matchExpressions = [{ key, operator: "In", values: ["b"] }];
       return { required: { nodeSelectorTerms: [{ matchExpressions }] } };
@@ -89,14 +89,14 @@ describe("PersistentVolume", () => {
         "updating from beta label to GA",
     ]);
   });
-  it("requires the name of an iSCSI secret, as a volume of a pod does not", () => {
+  it("requires the name of an iSCSI secret, unlike volumes of pods", () => {
     const source = { targetPortal: "p", iqn: "iqn.2001-04.com.a:b", lun: 0, secretRef: {} };
     assert.deepEqual(make({ iscsi: source }).complaints, ["Required spec.iscsi.secretRef.name"]);
     const containers = [{ name: "c", image: "i" }];
     const spec = { containers, volumes: [{ name: "v", iscsi: source }] };
     assert.deepEqual(created(pod, { metadata: { name: "p" }, spec }).complaints, []);
   });
-  it("notes when its phase changed", () => {
+  it("sets lastPhaseTransitionTime", () => {
     const old = make({ csi });
     old.object.status.lastPhaseTransitionTime = "2020-01-01T00:00:00Z";
     const write = { subresource: "status" };
@@ -105,7 +105,7 @@ describe("PersistentVolume", () => {
     assert.equal(after("Pending").lastPhaseTransitionTime, "2020-01-01T00:00:00Z");
     assert.equal(after("Bound").lastPhaseTransitionTime, "1970-01-01T00:00:00Z");
   });
-  it("warns of sources that are gone", () => {
+  it("warns of removed sources", () => {
     const { object } = make({ rbd: { monitors: ["m"], image: "i" } });
     const context = { subresource: "" } as any;
     assert.deepEqual(persistentVolume.hooks.warnings?.(object, undefined, context), [
@@ -120,7 +120,7 @@ describe("PersistentVolumeClaim", () => {
     created(persistentVolumeClaim, { spec: { accessModes, resources, ...spec } });
   const claim = { kind: "PersistentVolumeClaim", name: "a" };
 
-  it("has its source in two fields", () => {
+  it("synchronizes dataSource and dataSourceRef", () => {
     const sources = (spec: Sketch) => {
       const { dataSource, dataSourceRef } = make(spec).object.spec;
       return [dataSource?.name, dataSourceRef?.name];
@@ -149,7 +149,7 @@ describe("PersistentVolumeClaim", () => {
   for (const [spec, expected] of rows) {
     it(JSON.stringify(spec), () => assert.deepEqual(make(spec).complaints, expected));
   }
-  it("is fixed, but for its volume, a class that was absent, and growth once bound", () => {
+  it("is immutable, except the volume, an absent class, and growth once bound", () => {
     const old = make({});
     const write = (spec: Sketch) =>
       updated(persistentVolumeClaim, old, { spec: { accessModes, resources, ...spec } }).complaints;
@@ -172,7 +172,7 @@ describe("PersistentVolumeClaim", () => {
       "Forbidden spec.resources.requests.storage: field can not be less than status.capacity",
     ]);
   });
-  it("prints what is bound", () => {
+  it("prints the bound volume", () => {
     const { object } = make({ volumeName: "v", storageClassName: "c" });
     object.status = { phase: "Bound", capacity: { storage: "1Gi" }, accessModes };
     const row = persistentVolumeClaim.row(object, { now: 0 });

@@ -23,13 +23,13 @@ const former = Object.fromEntries(
   ]),
 );
 
-describe("annotations in which init containers once were", () => {
+describe("annotations of init containers in old versions", () => {
   const kinds = api.builtinKinds.flatMap((kind) => {
     const hub = kind.versions.find(({ convert }) => convert === "hub");
     const way = hub === undefined ? undefined : wayToTemplate(hub.struct);
     return way === undefined ? [] : [{ kind, way }];
   });
-  it("are looked for in every kind with pods", () => {
+  it("are removed from every kind with pod templates", () => {
     const names = kinds.map(({ kind }) => kind.kind).sort();
     const workloads = ["CronJob", "DaemonSet", "Deployment", "Job", "Pod", "PodTemplate"];
     const others = ["ReplicaSet", "ReplicationController", "StatefulSet"];
@@ -42,7 +42,7 @@ describe("annotations in which init containers once were", () => {
       const inside: any = way.reduce((each, name) => each[name], defaulted(kind, sketch));
       return inside.metadata.annotations;
     };
-    it(`are removed from ${kind.kind}, others stay`, () => {
+    it(`are removed from ${kind.kind}, others are kept`, () => {
       const appArmor = { "container.apparmor.security.beta.kubernetes.io/c": "unconfined" };
       assert.deepEqual(annotationsOf({ ...former, ...appArmor }), appArmor);
       assert.equal(annotationsOf(former), undefined);

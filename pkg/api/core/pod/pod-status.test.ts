@@ -81,7 +81,7 @@ describe("Pod status", () => {
   ] as const) {
     const of = (...ips: string[]) => ({ [primary]: ips[0], [field]: ips.map((ip) => ({ ip })) });
     const familyMessage = "may specify no more than one IP for each IP family";
-    it(`${field} are a pair of both families, told once`, () => {
+    it(`${field} have at most one address per family`, () => {
       const same = of("10.0.0.1", "10.0.0.1");
       const shown = '[{"IP":"10.0.0.1"},{"IP":"10.0.0.1"}]';
       assert.deepEqual(complaints(same), [`Invalid status.${field} = ${shown}: ${familyMessage}`]);
@@ -92,7 +92,7 @@ describe("Pod status", () => {
         `Invalid status.${field} = [{"IP":"10.0.0.1"},{"IP":"x"}]: ${familyMessage}`,
       ]);
     });
-    it(`${field} may stay malformed`, () => {
+    it(`${field} may stay malformed on update`, () => {
       assert.deepEqual(complaints(of("x")), [
         `Invalid status.${field}[0] = "x": ${notAnAddressMessage}`,
       ]);
@@ -102,7 +102,7 @@ describe("Pod status", () => {
 
   for (const field of lists) {
     const place = `status.${field}[0]`;
-    it(`${field}: users and groups are in range`, () => {
+    it(`${field}: validates the range of users and groups`, () => {
       const linux = { uid: -1, gid: 2 ** 31, supplementalGroups: [0, -5] };
       const at = `${place}.user.linux`;
       assert.deepEqual(complaints({ [field]: [{ ...running, user: { linux } }] }), [
@@ -120,7 +120,7 @@ describe("Pod status", () => {
     });
   }
 
-  it("of devices names what the container asks for, and each device once", () => {
+  it("of devices must match requested resources, without duplicates", () => {
     const health = (name: string, ...devices: Sketch[]) => ({
       containerStatuses: [{ ...running, allocatedResourcesStatus: [{ name, resources: devices }] }],
     });
@@ -136,7 +136,7 @@ describe("Pod status", () => {
     ]);
   });
 
-  it("keeps observed generations that a client leaves out", () => {
+  it("keeps observed generations that a client omits", () => {
     const ready = { type: "Ready", status: "True" };
     const before = {
       observedGeneration: 3,
@@ -157,7 +157,7 @@ describe("Pod status", () => {
     );
   });
 
-  it("keeps allocated resources with the gate of in-place scaling", () => {
+  it("keeps allocated resources with InPlacePodVerticalScaling", () => {
     const status = { containerStatuses: [{ ...running, allocatedResources: { cpu: "1" } }] };
     const kept = over({}, status).object.status.containerStatuses[0].allocatedResources;
     assert.deepEqual(kept, { cpu: "1" });

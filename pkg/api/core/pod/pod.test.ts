@@ -21,7 +21,7 @@ function complains(rows: readonly Row[]): void {
 
 function complainsOver(first: Sketch, rows: readonly Row[]): void {
   for (const [sketch, complaints, write] of rows) {
-    it(`over it ${JSON.stringify(sketch).slice(0, 100)}`, () => {
+    it(`after it ${JSON.stringify(sketch).slice(0, 100)}`, () => {
       const old = created(pod, first);
       assert.deepEqual(old.complaints, []);
       assert.deepEqual(updated(pod, old, sketch, write).complaints, complaints);
@@ -30,7 +30,7 @@ function complainsOver(first: Sketch, rows: readonly Row[]): void {
 }
 
 describe("Pod defaults", () => {
-  it("fill in everything that nodes need to know", () => {
+  it("fill in the fields that kubelets need", () => {
     const { spec, status } = created(pod, one()).object;
     assert.equal(spec.dnsPolicy, "ClusterFirst");
     assert.equal(spec.terminationGracePeriodSeconds, 30);
@@ -51,13 +51,13 @@ describe("Pod defaults", () => {
     ["Not/Valid:x:y", "IfNotPresent"],
   ];
   for (const [image, policy] of policies) {
-    it(`pull ${image}: ${policy}`, () => {
+    it(`imagePullPolicy of ${image}: ${policy}`, () => {
       const { spec } = created(pod, one({}, { image })).object;
       assert.equal(spec.containers[0].imagePullPolicy, policy);
     });
   }
 
-  it("take requests from limits, and host ports from ports on the host's network", () => {
+  it("copy limits to requests, and ports to host ports with hostNetwork", () => {
     const container = {
       resources: { limits: { cpu: "0.5" }, requests: { memory: "1Mi" } },
       ports: [{ containerPort: 80 }],
@@ -67,7 +67,7 @@ describe("Pod defaults", () => {
     assert.equal(spec.containers[0].ports[0].hostPort, 80);
   });
 
-  it("sum up containers for a pod that states its resources as a whole", () => {
+  it("sum up containers for pod-level resources", () => {
     const ask = (cpu: string) => ({ resources: { requests: { cpu } } });
     const sketch = {
       spec: {
@@ -84,7 +84,7 @@ describe("Pod defaults", () => {
     assert.equal(status.qosClass, "Burstable");
   });
 
-  it("give volumes without a source an empty directory, and files their modes", () => {
+  it("set emptyDir for volumes without source, and modes of files", () => {
     const volumes = [{ name: "a" }, { name: "b", configMap: { name: "x" } }];
     const { spec } = created(pod, one({ volumes })).object;
     assert.deepEqual(spec.volumes, [
@@ -93,27 +93,27 @@ describe("Pod defaults", () => {
     ]);
   });
 
-  it("show a service account under both names", () => {
+  it("set serviceAccountName and serviceAccount", () => {
     const { spec } = created(pod, one({ serviceAccount: "old" })).object;
     assert.equal(spec.serviceAccountName, "old");
   });
 
-  it("end the grace period at one second if it is negative", () => {
+  it("set a negative grace period to one second", () => {
     const { spec } = created(pod, one({ terminationGracePeriodSeconds: -30 })).object;
     assert.equal(spec.terminationGracePeriodSeconds, 1);
   });
 });
 
-describe("Pod behind gates", () => {
+describe("Pod with feature gates", () => {
   const image = { name: "v", image: { reference: "x:1" } };
   const mount = { volumeMounts: [{ name: "v", mountPath: "/v" }] };
-  it("loses image volumes and their mounts", () => {
+  it("drops image volumes and their mounts if the gate is disabled", () => {
     const { object, complaints } = created(pod, one({ volumes: [image] }, mount));
     assert.deepEqual(object.spec.volumes, []);
     assert.deepEqual(object.spec.containers[0].volumeMounts, []);
     assert.deepEqual(complaints, []);
   });
-  it("keeps them where the gate is on, and where they are already", () => {
+  it("keeps them if the gate is enabled, or if the old pod has them", () => {
     const gates = { gates: ["ImageVolume"] };
     const policy = { ...image, image: { reference: "x:1", pullPolicy: "Always" } };
     const old = created(pod, one({ volumes: [policy] }, mount), gates);
@@ -122,7 +122,7 @@ describe("Pod behind gates", () => {
     assert.deepEqual(again.complaints, []);
     assert.equal(again.object.spec.volumes.length, 1);
   });
-  it("knows restart policies only of sidecars", () => {
+  it("drops restartPolicy of containers other than sidecars", () => {
     const initContainers = [
       { ...c, name: "a", restartPolicy: "Always" },
       { ...c, name: "b", restartPolicy: "OnFailure" },
@@ -184,7 +184,7 @@ describe("Pod rules", () => {
     ],
   ]);
 
-  it("take the names of volumes that objects all have", () => {
+  it("look up volume names without those of Object.prototype", () => {
     const volumes = [{ name: "constructor", emptyDir: {} }];
     const mounts = [
       { name: "constructor", mountPath: "/x" },
@@ -226,7 +226,7 @@ describe("Pod updates", () => {
     ],
   ]);
 
-  it("tell which fields may not change", () => {
+  it("list the fields that may not change", () => {
     const old = created(pod, first);
     const [complaint = ""] = updated(pod, old, same({ restartPolicy: "Never" })).complaints;
     assert.match(complaint, /^Forbidden spec: pod updates may not change fields other than/);
@@ -263,7 +263,7 @@ describe("Pod subresources", () => {
   const ephemeral = { ...c, name: "e" };
   const write = { subresource: "ephemeralcontainers" };
 
-  it("add ephemeral containers and nothing else", () => {
+  it("ephemeralcontainers adds ephemeral containers only", () => {
     const old = created(pod, one());
     const next = updated(pod, old, one({ nodeName: "n", ephemeralContainers: [ephemeral] }), write);
     assert.deepEqual(next.complaints, []);
@@ -277,14 +277,14 @@ describe("Pod subresources", () => {
   const resize = (sketch: Sketch): Outcome =>
     updated(pod, created(pod, one({}, asks("1"))), sketch, { subresource: "resize" });
 
-  it("resize cpu and memory, and leave the image alone", () => {
+  it("resize changes cpu and memory, not the image", () => {
     const { object, complaints } = resize(one({}, { ...asks("2"), image: "other" }));
     assert.deepEqual(complaints, []);
     assert.equal(object.spec.containers[0].resources.requests.cpu, "2");
     assert.equal(object.spec.containers[0].image, c.image);
   });
 
-  it("refuse to resize anything else", () => {
+  it("resize rejects changes of other resources", () => {
     const disk = { resources: { requests: { cpu: "1", memory: "1Gi", "ephemeral-storage": "1" } } };
     assert.deepEqual(resize(one({}, disk)).complaints, [
       "Forbidden spec: only cpu and memory resources are mutable",
@@ -294,7 +294,7 @@ describe("Pod subresources", () => {
     ]);
   });
 
-  it("keep the spec and the class through the status", () => {
+  it("status keeps the spec and the QoS class", () => {
     const old = created(pod, one());
     const sketch = { ...one({ nodeName: "n" }), status: { phase: "Running", podIP: "10.0.0.1" } };
     const { object, complaints } = updated(pod, old, sketch, { subresource: "status" });
@@ -329,13 +329,13 @@ describe("Pod rows", () => {
     ],
   };
 
-  it("show why a container waits, and when it was last restarted", () => {
+  it("show the waiting reason of a container, and the time of its last restart", () => {
     const containerStatuses = [status("c", { ...waiting, ...ended, restartCount: 5 })];
     const sketch = { ...one(), status: { phase: "Running", containerStatuses } };
     assert.deepEqual(row(sketch), ["0/1", "CrashLoopBackOff", "5 (10m ago)"]);
   });
 
-  it("show how far initialization is", () => {
+  it("show the progress of init containers", () => {
     const initContainerStatuses = [
       status("i", { state: { terminated: { exitCode: 0 } } }),
       status("s", { state: { running: {} }, started: false }),
@@ -344,7 +344,7 @@ describe("Pod rows", () => {
     assert.deepEqual(row(sketch), ["0/2", "Init:1/2", "0"]);
   });
 
-  it("count sidecars among what is ready", () => {
+  it("count sidecars as ready containers", () => {
     const initContainerStatuses = [
       status("i", { state: { terminated: { exitCode: 0 } }, restartCount: 7 }),
       status("s", { state: { running: {} }, started: true, ready: true, restartCount: 2 }),
@@ -364,7 +364,7 @@ describe("Pod warnings", () => {
     const context = { domain: { api: "k8s.io", label: "kubernetes.io" } };
     return pod.hooks.warnings?.(object, undefined, context as never) ?? [];
   };
-  it("name what is deprecated or hidden", () => {
+  it("name deprecated fields and overridden variables", () => {
     const env = [
       { name: "A", value: "1" },
       { name: "A", value: "2" },
@@ -380,7 +380,7 @@ describe("Pod warnings", () => {
       ],
     );
   });
-  it("notice files that hide each other", () => {
+  it("report overlapping paths of projected files", () => {
     const items = [{ key: "k", path: "p" }];
     const sources = [{ configMap: { name: "a", items } }, { secret: { name: "s", items } }, {}];
     const volumes = [{ name: "v", projected: { sources } }];

@@ -23,7 +23,7 @@ function refusal(action: () => unknown): readonly string[] {
 
 const refused = (spec: Sketch) => refusal(() => make({ ports, ...spec }));
 
-describe("Service: what is filled in", () => {
+describe("Service defaults", () => {
   const filled = (spec: Sketch) => make(spec).object.spec;
   it("for every type", () => {
     assert.deepEqual(filled({ ports }), {
@@ -52,7 +52,7 @@ describe("Service: what is filled in", () => {
     const unused = { sessionAffinityConfig: { clientIP: { timeoutSeconds: 5 } } };
     assert.equal(filled({ ports, ...unused }).sessionAffinityConfig, undefined);
   });
-  it("both families for a headless service that selects nothing", () => {
+  it("both families for a headless Service without selector", () => {
     const families = (spec: Sketch) => {
       const { ipFamilies, ipFamilyPolicy } = filled({ ports, clusterIP: "None", ...spec });
       return [ipFamilyPolicy, ...ipFamilies];
@@ -63,7 +63,7 @@ describe("Service: what is filled in", () => {
   });
 });
 
-describe("Service: families on a cluster with two", () => {
+describe("Service IP families in a dual-stack cluster", () => {
   function settled(spec: Sketch): readonly unknown[] {
     const object = { metadata: {}, spec: { type: "ClusterIP", ...spec }, status: {} } as any;
     const problems = new Problems();
@@ -93,7 +93,7 @@ describe("Service: families on a cluster with two", () => {
   }
 });
 
-describe("Service: what is refused", () => {
+describe("Services", () => {
   const rows: readonly (readonly [Sketch, readonly string[]])[] = [
     [{ ports: [] }, ["Required spec.ports"]],
     [
@@ -147,7 +147,7 @@ describe("Service: what is refused", () => {
   for (const [spec, expected] of rows) {
     it(JSON.stringify(spec), () => assert.deepEqual(complaints(spec), expected));
   }
-  it("contradicting addresses, before anything else", () => {
+  it("with invalid or contradicting cluster IPs are rejected before validation", () => {
     const bad = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
     assert.deepEqual(refused({ clusterIP: "10.0.0", ports: [] }), [
       `spec.clusterIPs[0]: Invalid value: "10.0.0": ${bad}`,
@@ -161,9 +161,9 @@ describe("Service: what is refused", () => {
   });
 });
 
-describe("Service: IPv4-mapped addresses", () => {
+describe("Service with IPv4-mapped addresses", () => {
   const mapped = "::ffff:10.0.0.9";
-  it("are of IPv4", () => {
+  it("has IP family IPv4", () => {
     const made = make({ ports, clusterIP: mapped });
     assert.deepEqual(made.complaints, []);
     assert.deepEqual(made.object.spec.ipFamilies, ["IPv4"]);
@@ -175,13 +175,13 @@ describe("Service: IPv4-mapped addresses", () => {
   });
 });
 
-describe("Service: updates", () => {
+describe("Service updates", () => {
   const address = { clusterIP: "10.0.0.9", clusterIPs: ["10.0.0.9"] };
   const nodePorts = [{ name: "a", port: 80, nodePort: 30_001 }];
   const old = make({ ports: nodePorts, type: "NodePort", ...address });
   const write = (spec: Sketch) => updated(service, old, { spec }, { gates });
 
-  it("keep what was allocated", () => {
+  it("keep allocated addresses and ports", () => {
     const { object, complaints: found } = write({
       type: "NodePort",
       ports: [{ name: "a", port: 81 }],
@@ -190,7 +190,7 @@ describe("Service: updates", () => {
     assert.equal(object.spec.clusterIP, "10.0.0.9");
     assert.equal(object.spec.ports[0].nodePort, 30_001);
   });
-  it("drop what the new type has no use for, unless it was changed", () => {
+  it("drop fields that the new type does not use, unless they were changed", () => {
     const before = { ports: nodePorts, ...address, externalTrafficPolicy: "Cluster" };
     const { object, complaints: found } = write({ ...before, type: "ClusterIP" });
     assert.deepEqual(found, []);
@@ -203,7 +203,7 @@ describe("Service: updates", () => {
     assert.equal(changed.object.spec.clusterIPs, undefined);
     assert.equal(changed.object.spec.ipFamilies, undefined);
   });
-  it("never change the address", () => {
+  it("reject changes of the cluster IP", () => {
     const spec = { ...address, ports: nodePorts, type: "NodePort", clusterIP: "10.0.0.8" };
     assert.deepEqual(write(spec).complaints, [
       'Invalid spec.clusterIPs[0] = ["10.0.0.8"]: may not change once set',
@@ -214,7 +214,7 @@ describe("Service: updates", () => {
       'Invalid spec.clusterIPs[0] = ["10.0.0.8"]: may not change once set',
     ]);
   });
-  it("of the status are about load balancers", () => {
+  it("of the status validate the load balancer", () => {
     const status = { loadBalancer: { ingress: [{ ip: "192.0.2.1" }] } };
     const write = { subresource: "status" };
     assert.deepEqual(updated(service, old, { status }, write).complaints, [
@@ -223,9 +223,9 @@ describe("Service: updates", () => {
   });
 });
 
-describe("Service: rows", () => {
+describe("Service rows", () => {
   const cells = (spec: Sketch) => service.row(make(spec).object, { now: 0 }).slice(1, 5);
-  it("name addresses and ports", () => {
+  it("contain addresses and ports", () => {
     const node = { type: "NodePort", clusterIP: "10.0.0.2" };
     assert.deepEqual(cells({ ...node, ports: [{ port: 80, nodePort: 30_085 }] }), [
       "NodePort",

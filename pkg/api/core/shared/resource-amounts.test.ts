@@ -39,7 +39,7 @@ describe("amounts of resources", () => {
     for (const path of hub === undefined ? [] : amountsBelow(hub.struct)) {
       const name = `${kind.kind} ${path.join(".")}`;
       const kept = asWritten.test(name);
-      it(`${name}: ${kept ? "stay as they are" : "are rounded up to thousandths"}`, () => {
+      it(`${name}: ${kept ? "are kept" : "are rounded up to thousandths"}`, () => {
         const sketch = sketchOf(path, { cpu: "1500u", memory: "1n", pods: "2" });
         const expected = kept
           ? { cpu: "1500u", memory: "1n", pods: "2" }

@@ -10,7 +10,7 @@ describe("image references", () => {
     assert.equal(pullPolicyOf(`localhost/${path(255)}`), "Always");
   });
 
-  it("counts the library of Docker Hub", () => {
+  it("includes the library of Docker Hub", () => {
     assert.equal(pullPolicyOf(path(247)), "Always");
     assert.equal(pullPolicyOf(path(248)), "IfNotPresent");
     assert.equal(pullPolicyOf(`docker.io/team/${path(250)}`), "Always");
