@@ -49,7 +49,7 @@ class AddressRange {
   /** @throws RangeError for an invalid CIDR */
   constructor(cidr: string) {
     const range = parseCidr(cidr);
-    if (range === undefined) throw new RangeError(`${JSON.stringify(cidr)} is no CIDR`);
+    if (range === undefined) throw new RangeError(`${JSON.stringify(cidr)} is not a CIDR`);
     const { address, prefix } = networkOf(range);
     this.start = address;
     const hostBits = address.length * 8 - prefix;

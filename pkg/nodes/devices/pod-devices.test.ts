@@ -98,7 +98,7 @@ describe("simulated devices", () => {
       devices.map(({ device, conditions }: any) => [device, conditions[0].type]),
       [["gpu-0", "Ready"]],
     );
-    // Containers that run go on without the claim.
+    // Running containers continue without the claim.
     await nodes.test.patch(`${claims}/c/status`, { status: { reservedFor: null } });
     await nodes.pass(2_000);
     assert.equal((await nodes.pod("p")).status!.phase, "Running");

@@ -13,7 +13,7 @@ describe("Events of kubelets", () => {
     assert.deepEqual(run.reports, []);
   });
 
-  /** What was recorded about an object, in order. */
+  /** Events of an object, in order. */
   const eventsOf = async (object: string, namespace = "ns") => {
     const names = await run.test.names(`v1/events/${namespace}`);
     const all = await Promise.all(

@@ -161,7 +161,7 @@ async function dial(target: string, targets: readonly string[]): Promise<Socket>
     /^(?:\[([^\]]+)\]|([^:\s]+)):(\d{1,5})$/.exec(target) ?? [];
   const host = bracketed ?? bare;
   if (host === undefined || !isPort(Number(port))) {
-    throw new Error(`${JSON.stringify(target)} in the annotation is no host:port`);
+    throw new Error(`${JSON.stringify(target)} in the annotation is not host:port`);
   }
   const isAllowed = (text: string) => {
     const address = parseIp(text);

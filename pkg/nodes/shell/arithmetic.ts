@@ -14,7 +14,7 @@ const remainder: Operation = (left, right) => {
   return left % right;
 };
 
-/** Binary operators by their precedence, the loosest first. */
+/** Binary operators by precedence, lowest first. */
 const levels: readonly Readonly<Record<string, Operation>>[] = [
   { "||": (left, right) => truth(left !== 0 || right !== 0) },
   { "&&": (left, right) => truth(left !== 0 && right !== 0) },
@@ -29,11 +29,11 @@ const levels: readonly Readonly<Record<string, Operation>>[] = [
   { "*": (left, right) => left * right, "/": divided, "%": remainder },
 ];
 
-/** Nested parentheses and signs that are evaluated. */
+/** Maximum nesting of parentheses and signs. */
 const maxDepth = 32;
 
 /**
- * The value of an expression, whose variables count as 0 where they are no numbers.
+ * Evaluates an expression. Variables that are not numbers count as 0.
  * @throws ArithmeticFault
  */
 export function evaluate(expression: string, variable: (name: string) => string): number {

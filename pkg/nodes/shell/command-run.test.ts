@@ -15,7 +15,7 @@ function follow(command: readonly string[], more: Partial<MainCommand> = {}) {
   });
 }
 
-/** `CODE after SECONDS s`, and what was written. */
+/** Result as `CODE after SECONDS s`, with the output. */
 function told(...command: readonly string[]): string | undefined {
   const outcome = follow(command);
   if (outcome === undefined) return undefined;

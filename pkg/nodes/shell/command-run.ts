@@ -4,15 +4,15 @@ import { NotSimulated } from "./not-simulated.ts";
 import { Shell, TooMuchWork } from "./shell.ts";
 
 export interface MainCommand {
-  /** Program and arguments, their references to the environment expanded. */
+  /** Program and arguments, with expanded references to the environment. */
   readonly command: readonly string[];
   readonly environment: ReadonlyMap<string, string>;
   readonly host: string;
-  /** Texts of files by their paths. */
+  /** Texts of files by path. */
   readonly files: Readonly<Record<string, string>>;
-  /** Paths of folders that are there, even if they are empty. */
+  /** Paths of folders that exist, even if they are empty. */
   readonly folders: readonly string[];
-  /** Folders of which it is not known what they hold. */
+  /** Folders with unknown contents. */
   readonly unknownFolders: readonly string[];
   /** Wall clock in ms. */
   readonly startedAt: number;
@@ -21,11 +21,11 @@ export interface MainCommand {
 }
 
 export interface CommandOutcome {
-  /** Time in ms from the start to the exit, and its code; Infinity = it runs on. */
+  /** Time in ms from the start to the exit, and the exit code; Infinity = keeps running. */
   readonly exit: { readonly afterMs: number; readonly code: number };
   /** Output, with the time from the start in ms. */
   readonly output: readonly { readonly afterMs: number; readonly data: Uint8Array }[];
-  /** Paths and texts of the files that it has left at a path and below. */
+  /** Paths and texts of the files at and below a path after the run. */
   readonly textsAt: (path: string) => readonly (readonly [string, string])[];
 }
 

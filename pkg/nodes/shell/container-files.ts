@@ -12,12 +12,12 @@ export interface FileEntry {
   readonly modifiedAt: number;
 }
 
-/** Bounds of one file system and of all of them together. */
+/** Limits of one file system and of all of them together. */
 const maxEntries = 4_096;
 const maxBytes = 8 << 20;
 const maxTotalBytes = 64 << 20;
 const mostFileSystems = 1_000;
-/** Bytes that an entry costs beside its data and its path. */
+/** Bytes that an entry costs in addition to its data and path. */
 const entryBytes = 128;
 const longestPath = 4_096;
 
@@ -31,7 +31,10 @@ export class ContainerFiles {
   constructor(
     initial: Readonly<Record<string, string>>,
     private readonly now: () => number,
-    /** Takes bytes from the bound of all file systems, or gives them back; false = there are none left. */
+    /**
+     * Reserves bytes of the limit of all file systems, or releases them if negative; false = the
+     * limit is reached.
+     */
     private readonly reserve: (bytes: number) => boolean,
     /** Folders with unknown contents. */
     private readonly unknown: readonly string[] = [],
@@ -44,7 +47,7 @@ export class ContainerFiles {
     return this.bytes;
   }
 
-  /** @throws NotSimulated for what is in an unknown folder */
+  /** @throws NotSimulated for files in an unknown folder */
   get(path: string): FileEntry | undefined {
     const at = absolute(path);
     this.refuseUnknown(at);
@@ -69,7 +72,7 @@ export class ContainerFiles {
       .map((each) => posix.basename(each));
   }
 
-  /** Folders above a file are made. @throws FileFault */
+  /** Creates missing parent folders. @throws FileFault */
   writeFile(path: string, data: Uint8Array, mode = 0o644): void {
     this.set(path, { kind: "file", data, target: "", mode });
   }
@@ -137,7 +140,7 @@ function costOf(path: string, { data, target }: Omit<FileEntry, "modifiedAt">): 
   return entryBytes + path.length + target.length + data.length;
 }
 
-/** A path from the root, without `.` and `..`. */
+/** Normalizes a path: absolute, without `.` and `..`. */
 export function absolute(path: string): string {
   return posix.resolve("/", path);
 }
@@ -150,8 +153,8 @@ export class FileSystems {
   constructor(private readonly now: () => number) {}
 
   /**
-   * The files of a container by its id. Those of containers for which `isAlive` is false are deleted
-   * before new ones are made; the oldest go beyond 1,000 containers.
+   * The files of a container by its ID. Before new ones are created, those of containers for which
+   * `isAlive` is false are deleted, and the oldest beyond 1,000 containers.
    */
   of(
     container: string,

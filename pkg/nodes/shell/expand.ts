@@ -6,14 +6,14 @@ export interface Expansion {
   /** Undefined = the variable is not set. */
   get(name: string): string | undefined;
   set(name: string, value: string): void;
-  /** The output of a script, without the line ends at its end. */
+  /** The output of a script, without trailing newlines. */
   output(script: Script): Running<string>;
 }
 
-/** Work during which a script sleeps for as many milliseconds as it yields. */
+/** Work that yields the milliseconds for which the script sleeps. */
 export type Running<T> = Generator<number, T, void>;
 
-/** A parameter was required that is not set: `${NAME?message}`. */
+/** A required parameter is not set: `${NAME?message}`. */
 export class ExpansionFault extends Error {}
 
 /** Expands words; splits unquoted results at blanks and drops empty ones. */

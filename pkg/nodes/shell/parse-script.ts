@@ -38,7 +38,7 @@ class Parser {
     this.words = new WordReader(source, parseScript);
   }
 
-  /** Commands up to one of the keywords, which is left, or to the end. */
+  /** Parses commands up to one of the keywords, which is not consumed, or to the end. */
   script(ends: readonly string[]): Script {
     if (++this.depth > maxDepth) throw new SyntaxFault("nested too deeply");
     const list: AndOr[] = [];
@@ -217,7 +217,7 @@ class Parser {
     return this.words.read(endsWord);
   }
 
-  /** The reserved word or sign that is next, without taking it. */
+  /** The next reserved word or sign, without consuming it. */
   private keyword(): string {
     const { text, at } = this.source;
     return (

@@ -7,7 +7,7 @@ import { tarEnd, tarOf } from "./tar.ts";
 
 export interface ProgramContext {
   readonly files: ContainerFiles;
-  /** Name of the host. */
+  /** Host name. */
   readonly host: string;
   readonly variables: ReadonlyMap<string, string>;
   /** Standard input. */
@@ -38,7 +38,10 @@ const missing = (program: string, path: string) =>
   failed(`${program}: ${path}: No such file or directory\n`);
 const operandsOf = (words: readonly string[]) => words.filter((word) => !word.startsWith("-"));
 
-/** By their names. @throws NotSimulated for options that they do not have, FileFault */
+/**
+ * Programs by name.
+ * @throws NotSimulated for unsupported options, FileFault
+ */
 export const programs: ReadonlyMap<string, Program> = new Map<string, Program>([
   ["echo", runEcho],
   ["printf", runPrintf],
@@ -106,7 +109,7 @@ function runBracketed(
   return runTest(words.slice(0, -1), context);
 }
 
-/** One condition: about a file, a text, or two texts or numbers. */
+/** Evaluates one condition on a file, a string, or two strings or numbers. */
 function runTest(words: readonly string[], { files }: ProgramContext): ProgramResult {
   const verdict = (holds: boolean) => done("", holds ? 0 : 1);
   const [first = "", second = "", third = "", ...more] = words;
@@ -180,7 +183,7 @@ function unescaped(text: string): string {
   return text.replace(/\\([ntr\\])/g, (_all, sign: string) => signs[sign]!);
 }
 
-/** `%s`, `%d` and `%%`; the format is used again until no words are left. */
+/** Formats `%s`, `%d` and `%%`; the format is reused until no arguments are left. */
 function runPrintf([format = "", ...words]: readonly string[]): ProgramResult {
   let text = "";
   let at = 0;
@@ -197,7 +200,7 @@ function runPrintf([format = "", ...words]: readonly string[]): ProgramResult {
   return done(text);
 }
 
-/** Arithmetic and comparison of integers; prints the value, and fails where it is 0. */
+/** Arithmetic and comparison of integers; prints the value, and fails if it is 0. */
 function runExpr(words: readonly string[]): ProgramResult {
   const expression = words.map((word) => (word === "=" ? "==" : word)).join(" ");
   if (!/^[-+*/%()<>=!\d\s]*$/.test(expression)) throw new NotSimulated("expr of texts");
@@ -256,7 +259,7 @@ function runDate(words: readonly string[], { now }: ProgramContext): ProgramResu
   return done(`${text}\n`);
 }
 
-/** What a program reads: its files one after another, or its standard input. */
+/** Input of a program: its files one after another, or standard input. */
 function readAll(
   program: string,
   paths: readonly string[],
@@ -284,7 +287,7 @@ function runCount(words: readonly string[], context: ProgramContext): ProgramRes
   return done(`${[count, ...paths].join(" ")}\n`);
 }
 
-/** The first or last lines, 10 or `-n N`, or from a byte on: `tail -c+N`. */
+/** Prints the first or last lines (10, or `-n N`), or everything from a byte: `tail -c+N`. */
 function runEnd(
   words: readonly string[],
   context: ProgramContext,

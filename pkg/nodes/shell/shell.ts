@@ -34,7 +34,7 @@ class LoopControl extends Error {
 }
 
 export interface ShellOptions {
-  /** Name of the host. */
+  /** Host name. */
   readonly host: string;
   readonly files: ContainerFiles;
   readonly environment: ReadonlyMap<string, string>;
@@ -42,7 +42,7 @@ export interface ShellOptions {
   readonly unknown: (command: readonly string[]) => ProgramResult;
   /** Wall clock in ms, without the time that the script has slept. */
   readonly now: () => number;
-  /** From 0 up to 1. */
+  /** Random number from 0 to 1, exclusive. */
   readonly random: () => number;
   /** Maximum number of commands. */
   readonly maxCommands: number;
@@ -90,7 +90,7 @@ export class Shell {
     }
   }
 
-  /** Runs a line of an interactive shell. `ends` = it was `exit`. */
+  /** Runs a line of an interactive shell. `ends` = the line called `exit`. */
   *line(
     text: string,
     streams: Streams,

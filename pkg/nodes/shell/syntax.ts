@@ -55,7 +55,7 @@ export interface Redirect {
   readonly target: Word;
 }
 
-/** Pieces that are joined to one word, or that are split to several where they are not quoted. */
+/** Pieces that form one word, or several where unquoted ones are split. */
 export type Word = readonly Piece[];
 
 export type Piece = { readonly isQuoted: boolean } & (
@@ -65,12 +65,12 @@ export type Piece = { readonly isQuoted: boolean } & (
   | { readonly kind: "arithmetic"; readonly expression: Word }
 );
 
-/** `${NAME-word}` and its kin; `:` counts empty values as unset. */
+/** `${NAME-word}` and similar expansions; `:` treats empty values as unset. */
 export interface VariableOperator {
   readonly sign: "-" | "+" | "=" | "?";
   readonly emptyIsUnset: boolean;
   readonly word: Word;
 }
 
-/** A script is not one of this language, or not one that is simulated. */
+/** A script with a syntax error, or with unsupported syntax. */
 export class SyntaxFault extends Error {}

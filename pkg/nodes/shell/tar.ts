@@ -3,7 +3,7 @@ import { posix } from "node:path";
 import type { ContainerFiles, FileEntry } from "./container-files.ts";
 
 const blockBytes = 512;
-/** Longest file and longest extended header, in bytes. */
+/** Maximum size of a file and of an extended header, in bytes. */
 const maxFileBytes = 8 << 20;
 const longestExtension = 65_536;
 
@@ -19,7 +19,7 @@ interface Header {
 export class TarReader {
   private pending: Buffer = Buffer.alloc(0);
   private header: Header | undefined;
-  /** Names of the next entry that an extended header gives. */
+  /** Names of the next entry, from an extended header. */
   private extended: { path?: string; linkpath?: string } = {};
   isEnded = false;
 
@@ -28,7 +28,7 @@ export class TarReader {
     private readonly folder: string,
   ) {}
 
-  /** @throws Error for an archive that is malformed, or does not fit */
+  /** @throws Error for a malformed archive, or one that exceeds the limits */
   write(data: Buffer): void {
     if (this.isEnded) return;
     this.pending = Buffer.concat([this.pending, data]);
@@ -69,7 +69,7 @@ export class TarReader {
     if (type === "g") return;
     const { path = name, linkpath = link } = this.extended;
     this.extended = {};
-    // Names cannot lead out of the folder of a simulated container: it has no other one.
+    // Names need no check for path traversal: a simulated container has no other files.
     const at = posix.join(this.folder, posix.resolve("/", path));
     if (type === "5") this.files.makeFolder(at, mode);
     else if (type === "2") this.files.makeLink(at, linkpath);
@@ -119,7 +119,7 @@ function recordsOf(data: Buffer): { path?: string; linkpath?: string } {
   return found;
 }
 
-/** An archive of the entries below a path, whose names in it begin with `name`. */
+/** Creates an archive of the entries at and below a path; their names in it start with `name`. */
 export function tarOf(files: ContainerFiles, path: string, name: string): Buffer {
   const top = posix.resolve("/", path);
   const parts = files.tree(top).flatMap(([each, entry]) => {
@@ -130,14 +130,14 @@ export function tarOf(files: ContainerFiles, path: string, name: string): Buffer
   return Buffer.concat(parts);
 }
 
-/** Two empty blocks. */
+/** End of an archive: two empty blocks. */
 export const tarEnd = Buffer.alloc(2 * blockBytes);
 
 function padding(length: number): Buffer {
   return Buffer.alloc((blockBytes - (length % blockBytes)) % blockBytes);
 }
 
-/** The header of an entry, behind an extended one if its names do not fit. */
+/** The header of an entry, preceded by an extended one if its names are too long. */
 function headersFor(name: string, entry: FileEntry): readonly Buffer[] {
   const tooLong = (text: string) => Buffer.byteLength(text) > 100;
   const records = [

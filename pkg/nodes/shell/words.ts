@@ -12,7 +12,7 @@ const nameStart = /[A-Za-z_]/;
 const nameRest = /[A-Za-z0-9_]/;
 const special = "?$#@*!-0123456789";
 
-/** Reads a script, as the parser of commands does. */
+/** Parser of scripts, for command substitutions. */
 export type ScriptReader = (text: string, depth: number) => Script;
 
 /** Source text of a script with a position. */
@@ -33,7 +33,7 @@ export class Source {
     return this.text.startsWith(text, this.at);
   }
 
-  /** Takes a text if it is next. */
+  /** Consumes a text if it is next. */
   take(text: string): boolean {
     const isNext = this.has(text);
     if (isNext) this.at += text.length;
@@ -54,7 +54,7 @@ export class WordReader {
     private readonly readScript: ScriptReader,
   ) {}
 
-  /** The word up to a character that ends it; no pieces = there is none. */
+  /** Reads the word up to a terminating character; no pieces = no word. */
   read(isEnd: (character: string) => boolean): Word {
     const { source } = this;
     const pieces: Piece[] = [];

@@ -24,7 +24,7 @@ export class StageSource {
     for (const watcher of this.watchers) watcher.push({ type: "DELETED", object });
   }
 
-  /** The client with these Stages beside what it serves. */
+  /** Returns a client that also serves these Stages. */
   served(client: Client): Client {
     const isStage = ({ plural }: Handle) => plural === "stages";
     const own: Pick<Client, "watch" | "patch"> = {

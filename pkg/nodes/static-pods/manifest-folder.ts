@@ -81,7 +81,7 @@ async function readManifest(file: string): Promise<Manifest["pod"]> {
   const { size } = await stat(file);
   if (size > maxBytes) throw new Error(`manifest is larger than ${maxBytes} bytes`);
   const pod: any = parseYaml(await readFile(file, "utf8"), maxValues).value;
-  if (pod?.apiVersion !== "v1" || pod.kind !== "Pod") throw new Error("manifest is no v1 Pod");
+  if (pod?.apiVersion !== "v1" || pod.kind !== "Pod") throw new Error("manifest is not a v1 Pod");
   if (typeof pod.metadata?.name !== "string" || pod.metadata.name === "") {
     throw new Error("invalid pod: name is needed for the pod");
   }

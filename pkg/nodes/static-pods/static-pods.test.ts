@@ -153,7 +153,7 @@ describe("static pods", () => {
       "Failed to read the static pods of claim.yaml: Error: static pods may not reference " +
         "persistentvolumeclaims",
       "Failed to read the static pods of env.yaml: Error: static pods may not reference secrets",
-      "Failed to read the static pods of text.yaml: Error: manifest is no v1 Pod",
+      "Failed to read the static pods of text.yaml: Error: manifest is not a v1 Pod",
     ]);
     assert.match(await refusal(run.test.get("v1/pods/ns/claim-hollow-0")), /^404/);
   });

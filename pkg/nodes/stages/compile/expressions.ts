@@ -9,7 +9,7 @@ import { StageFault } from "./stage-fault.ts";
 /** Whether an object matches a selector expression. */
 export type Matcher = (object: unknown) => boolean;
 
-/** A value from the object at a time in ms; undefined = there is none. */
+/** Gets a value from the object at a time in ms; undefined = none. */
 export type Getter<T> = (object: unknown, now: number) => T | undefined;
 
 let environment: Environment | undefined;
@@ -62,7 +62,10 @@ export function matcherOf({ cel, jq, ...deprecated }: MatchExpression): Matcher 
   }
 }
 
-/** The text of a scalar that values are compared with; "" for others, which no value is. */
+/**
+ * Text of a scalar for comparison with the values of a selector; "" for other values, which never
+ * match.
+ */
 function scalarText(value: unknown): string {
   return typeof value === "object" ? "" : String(value);
 }

@@ -117,12 +117,12 @@ class Parser {
     }
   }
 
-  /** The text of the token, which is passed. */
+  /** Consumes the token and returns its text. */
   private name(): string {
     return this.tokens[this.at++]!.text;
   }
 
-  /** What may follow a dot that begins no name: `."name"` and `.[…]`. */
+  /** Parses what follows a dot without a name: `."name"` and `.[…]`. */
   private afterDot(filter: Filter): Filter {
     if (this.token.kind === "string") return path(filter, constant(this.name()));
     this.expect("[");

@@ -2,11 +2,14 @@ import { RenderFault } from "./fault.ts";
 import type { Branch, Command, Operand, Part, Pipe } from "./nodes.ts";
 import { fieldOf, isDict, isNil, isTruthy, maxTextLength, printed } from "./values.ts";
 
-/** A function of templates. Its arguments are evaluated, but for those of `and` and `or`. */
+/**
+ * A function of templates. Its arguments are evaluated before the call, except those of `and` and
+ * `or`.
+ */
 export type TemplateFunction = (...values: readonly unknown[]) => unknown;
 export type TemplateFunctions = Readonly<Record<string, TemplateFunction>>;
 
-/** Parts that one rendering executes at most. */
+/** Maximum number of parts that one rendering executes. */
 const maxSteps = 200_000;
 
 type Flow = "break" | "continue" | undefined;
@@ -105,7 +108,7 @@ export class Execution {
   }
 
   private variable(name: string): Variable {
-    // The parser has made sure that it is declared.
+    // The parser has checked that it is declared.
     return this.variables.findLast((each) => each.name === name)!;
   }
 
@@ -130,7 +133,7 @@ export class Execution {
     return this.call(name, args);
   }
 
-  /** `and` and `or` evaluate no argument after the one that decides. */
+  /** `and` and `or` evaluate no arguments after the deciding one. */
   private shortCircuit(
     name: "and" | "or",
     {
@@ -174,7 +177,10 @@ export class Execution {
   }
 }
 
-/** What `range` goes over: elements, entries in the order of their keys, or numbers below one. */
+/**
+ * Items that `range` iterates over: elements, entries in the order of their keys, or the integers
+ * below a number.
+ */
 function entriesOf(value: unknown): readonly (readonly [unknown, unknown])[] {
   if (isNil(value)) return [];
   if (Array.isArray(value)) return value.map((element, index) => [index, element]);

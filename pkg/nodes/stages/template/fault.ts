@@ -1,4 +1,4 @@
-/** A text that is no template, or that uses a part of Go's templates that is not supported. */
+/** An invalid template, or one that uses unsupported features of Go's templates. */
 export class TemplateFault extends Error {
   override readonly name = "TemplateFault";
 }

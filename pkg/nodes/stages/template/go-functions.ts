@@ -1,11 +1,12 @@
-/** The functions that Go's templates have by themselves. */
+/** Built-in functions of Go's templates. */
 import { RenderFault } from "./fault.ts";
 import { printf } from "./printf.ts";
 import type { TemplateFunctions } from "./execute.ts";
 import { isDict, isNil, isTruthy, kindOf, printed, textOf } from "./values.ts";
 
 export const goFunctions: TemplateFunctions = {
-  // `and` and `or` evaluate their arguments one by one: the execution has them.
+  // `and` and `or` are implemented by the execution, because they evaluate their arguments one by
+  // one.
   and: () => undefined,
   or: () => undefined,
   not: (value) => !isTruthy(value),
@@ -43,7 +44,7 @@ export const goFunctions: TemplateFunctions = {
   urlquery: (...values) => encodeURIComponent(spaced(values)).replaceAll("%20", "+"),
 };
 
-/** Values one after another, with spaces between those that are no texts. */
+/** Concatenates values, with spaces between adjacent values that are not strings. */
 function spaced(values: readonly unknown[]): string {
   return values
     .map((value, at) => {

@@ -18,9 +18,9 @@ export interface Branch {
 
 /** `$a := command | command`. */
 export interface Pipe {
-  /** Names of variables that get the value; two in `range $index, $element := …`. */
+  /** Names of assigned variables; two in `range $index, $element := …`. */
   readonly variables: readonly string[];
-  /** The variables exist already: `=`. */
+  /** Whether existing variables are assigned: `=`. */
   readonly assigns: boolean;
   readonly commands: readonly Command[];
 }

@@ -33,7 +33,7 @@ class Parser {
     return parts;
   }
 
-  /** Parts up to `end`, `else` or the end of the text. */
+  /** Parses the parts up to `end`, `else` or the end of the text. */
   private list(): { readonly parts: readonly Part[]; readonly end: ListEnd | undefined } {
     const parts: Part[] = [];
     while (this.at < this.pieces.length) {
@@ -112,7 +112,7 @@ class Parser {
 }
 
 interface Action {
-  /** Keyword at its start; "" = it has none. */
+  /** Keyword at the start; "" = none. */
   readonly word: string;
   readonly reader: ActionReader;
   readonly line: number;
@@ -150,7 +150,7 @@ class ActionReader {
     private readonly functions: ReadonlySet<string>,
   ) {}
 
-  /** Passes a keyword and answers it; "" = there is none. */
+  /** Consumes and returns a keyword; "" = none. */
   keyword(): string {
     this.space();
     const { kind, text } = this.token;
@@ -172,14 +172,16 @@ class ActionReader {
     while (this.takeSymbol("|")) commands.push(this.command(isKnown));
     for (const { operands } of commands.slice(1)) {
       if (operands[0]?.type !== "function") {
-        throw new TemplateFault(`line ${this.line}: a pipe leads into a value that is no function`);
+        throw new TemplateFault(
+          `line ${this.line}: a pipe leads into a value that is not a function`,
+        );
       }
     }
     this.depth--;
     return { variables, assigns, commands };
   }
 
-  /** `$a :=`, `$a =` and in ranges `$a, $b :=`. */
+  /** Parses `$a :=`, `$a =`, and in ranges `$a, $b :=`. */
   private declaration(isRange: boolean): Pick<Pipe, "variables" | "assigns"> {
     const start = this.at;
     this.space();
@@ -206,7 +208,7 @@ class ActionReader {
     }
     if (operands.length === 0) throw this.unexpected();
     if (operands.length > 1 && operands[0]!.type !== "function") {
-      throw new TemplateFault(`line ${this.line}: arguments for a value that is no function`);
+      throw new TemplateFault(`line ${this.line}: arguments for a value that is not a function`);
     }
     return { operands };
   }
@@ -256,7 +258,7 @@ class ActionReader {
     while (this.token.kind === "space") this.at++;
   }
 
-  /** Passes a symbol with space before it. */
+  /** Consumes a symbol and the space before it. */
   private takeSymbol(symbol: string): boolean {
     const start = this.at;
     this.space();

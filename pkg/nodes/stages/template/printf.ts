@@ -3,7 +3,7 @@ import { RenderFault } from "./fault.ts";
 import { isNil, kindOf, numberOf, printed } from "./values.ts";
 
 const directive = /%([-+# 0]*)(\d+)?(?:\.(\d+))?([a-zA-Z%])/g;
-/** Widest field and longest fraction of a directive. */
+/** Maximum width and precision of a directive. */
 const maxWidth = 1_000;
 
 /** Formats as Go's `fmt.Sprintf`: the verbs %v %s %d %f %t %q %x %c %e %g %%, with flags. */

@@ -1,4 +1,7 @@
-/** Functions of the library Sprig, which KWOK's templates have too: those on texts, lists and numbers. */
+/**
+ * Functions of the Sprig library, which KWOK's templates have as well: those on strings, lists and
+ * numbers.
+ */
 import { createHash } from "node:crypto";
 import { printJson, parseJsonText } from "#base";
 import { goQuote } from "#meta";
@@ -33,7 +36,7 @@ function choices(): TemplateFunctions {
   };
 }
 
-/** A function whose last argument is the text that it is about. */
+/** A function whose last argument is the string that it transforms. */
 const onText =
   (of: (text: string, ...args: readonly string[]) => unknown): TemplateFunction =>
   (...values) => {

@@ -5,19 +5,20 @@ import type { Part } from "./nodes.ts";
 import { parseTemplate } from "./parser.ts";
 import { sprigFunctions } from "./sprig-functions.ts";
 
-/** Longest text of a template. */
+/** Maximum length of a template. */
 const maxTemplateLength = 256 * 1024;
 const commonNames = new Set([...Object.keys(goFunctions), ...Object.keys(sprigFunctions)]);
 
 /**
  * A template in the language of Go's `text/template`, without `define`, `template`, `block` and
- * methods, with functions of the library Sprig. Its data are JSON. Parsing and rendering are bounded.
+ * methods, with functions of the Sprig library. Its data are JSON. Parsing and rendering are
+ * limited.
  */
 export class Template {
   private readonly parts: readonly Part[];
 
   /**
-   * @param names functions beside those of Go and Sprig, which `render` is given
+   * @param names functions in addition to those of Go and Sprig, which are passed to `render`
    * @throws TemplateFault
    */
   constructor(text: string, names: Iterable<string> = []) {

@@ -1,4 +1,4 @@
-/** Cuts a template into texts and the tokens of its actions. */
+/** Splits a template into texts and the tokens of its actions. */
 import { TemplateFault } from "./fault.ts";
 
 export type Piece =

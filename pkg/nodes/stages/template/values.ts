@@ -11,7 +11,7 @@ export function isNil(value: unknown): value is null | undefined {
   return value === null || value === undefined;
 }
 
-/** Whether `if` and `with` take a value for true: it is not the zero value of its type. */
+/** Whether `if` and `with` treat a value as true: it is not the zero value of its type. */
 export function isTruthy(value: unknown): boolean {
   if (isNil(value)) return false;
   if (Array.isArray(value)) return value.length > 0;
@@ -19,7 +19,7 @@ export function isTruthy(value: unknown): boolean {
   return value !== false && value !== "" && Number(value) !== 0;
 }
 
-/** The field of a map; nil where there is none. */
+/** The field of a map; nil if absent. */
 export function fieldOf(value: unknown, name: string): unknown {
   if (isNil(value)) return undefined;
   if (!isDict(value)) throw new RenderFault(`can't evaluate field ${name} in ${kindOf(value)}`);
@@ -44,7 +44,9 @@ export function printed(value: unknown, nil = "<no value>"): string {
   return `map[${keys.map((key) => `${key}:${printed(value[key], "<nil>")}`).join(" ")}]`;
 }
 
-/** A number for arithmetic; texts and booleans are converted, and others are 0. */
+/**
+ * Converts a value to a number for arithmetic: strings and booleans are converted, others are 0.
+ */
 export function numberOf(value: unknown): number {
   if (typeof value === "boolean") return value ? 1 : 0;
   if (isNil(value) || typeof value === "object") return 0;
@@ -56,7 +58,7 @@ export function intOf(value: unknown): number {
   return Math.trunc(numberOf(value));
 }
 
-/** Longest text and list that a template makes. */
+/** Maximum length of a string and of a list that a template creates. */
 export const maxTextLength = 1_000_000;
 export const longestList = 10_000;
 
