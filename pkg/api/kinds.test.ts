@@ -12,7 +12,9 @@ import { created, updated } from "./testing.ts";
 
 const catalog = new Catalog(builtinKinds, kubernetes, () => true);
 
-/** What of these the stored version cannot tell apart becomes the same on the first conversion. */
+/**
+ * Fields whose values the stored version does not distinguish become equal on the first conversion.
+ */
 const changedOnce = new Set([
   "autoscaling/v1 HorizontalPodAutoscaler",
   "resource.k8s.io/v1beta1 ResourceSlice",

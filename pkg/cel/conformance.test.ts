@@ -84,7 +84,7 @@ interface Node {
 
 interface Test {
   readonly original: object;
-  /** What the reference says about the text, if it refuses it. */
+  /** Message of the reference if it rejects the text. */
   readonly error?: string;
 }
 

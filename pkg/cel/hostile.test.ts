@@ -44,7 +44,7 @@ const shapes =
 const leafTexts = leaves.split(" ");
 const shapeTexts = shapes.split(" ");
 
-/** An expression that mostly compiles: whatever could have the wrong type is made dynamic. */
+/** An expression that usually compiles, because operands of uncertain type are converted to dyn. */
 function expression(random: Random, depth: number): string {
   if (depth === 0 || random.next() < 0.2) return `dyn(${random.pick(leafTexts)})`;
   const shape = random.pick(shapeTexts);

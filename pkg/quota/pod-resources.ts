@@ -14,8 +14,8 @@ export function podTotal(spec: any, field: ResourceField): Amounts {
 }
 
 /**
- * As `podTotal`, but for containers that are being resized, allocated resources count if they exceed
- * those in the spec.
+ * Like `podTotal`, but allocated resources of containers in a resize count if they exceed those in
+ * the spec.
  */
 export function allocatedPodTotal({ spec, status }: any, field: ResourceField): Amounts {
   const statuses = new Map<string, any>(

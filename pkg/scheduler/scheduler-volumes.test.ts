@@ -1,4 +1,4 @@
-/** Laws of scheduling pods with volumes, and with two schedulers at once. */
+/** Invariants of scheduling pods with volumes, and with two concurrent schedulers. */
 import assert from "node:assert/strict";
 import { type Random, seededRandom } from "#base";
 import { type ControllerTest, startController } from "../controllers/testing.ts";
@@ -70,7 +70,7 @@ const claimOf = (pod: any): string =>
   pod.spec.volumes?.find((volume: any) => volume.persistentVolumeClaim)?.persistentVolumeClaim
     .claimName ?? "";
 
-/** Why the pod cannot be on the node beside the other pods of the cluster; "" = it can. */
+/** Reason why the pod cannot run on the node with the other pods of the cluster; "" = none. */
 function conflict(pod: any, node: any, others: readonly any[], volumes: readonly any[]): string {
   const name = claimOf(pod);
   const volume = volumes.find(({ metadata }) => metadata.name === name);

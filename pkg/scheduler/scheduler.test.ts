@@ -1,4 +1,4 @@
-/** Laws of scheduling, checked against an oracle that looks at every node for every pod. */
+/** Invariants of scheduling, checked against an oracle that evaluates every node for every pod. */
 import assert from "node:assert/strict";
 import { type Random, seededRandom } from "#base";
 import { type ControllerTest, startController } from "../controllers/testing.ts";
@@ -48,7 +48,7 @@ const repels = (pod: any, other: any) =>
     pod.spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution[0]
       .labelSelector.matchLabels.app;
 
-/** Whether the pod fits beside the others, told from the objects alone. */
+/** Whether the pod fits with the others, computed only from the objects. */
 function fits(pod: any, node: any, others: readonly any[]): boolean {
   const isTolerated = (node.spec.taints ?? []).every((taint: any) =>
     (pod.spec.tolerations ?? []).some(
@@ -132,7 +132,7 @@ describe("scheduler", () => {
       for (let at = 0; at < 30; at++) {
         await makePod(test, `p${at}`, randomSpec(random), { app: random.pick(["a", "b", "c"]) });
         if (at === 15) {
-          // Another scheduler takes over in the midst of it.
+          // Another scheduler takes over during the attempts.
           await run.stop();
           run = await start(test);
         }

@@ -1,9 +1,10 @@
 /**
  * Measures what misbehaving clients cost a server: CPU time, resident memory, and the latency of
- * `/readyz` meanwhile. Run manually, on an idle machine:
+ * `/readyz` under their load. Run manually, on an idle machine:
  *
  *     node scripts/build.mjs
- *     node --conditions=source --import=tsx test/fuzz/hostile-clients.ts [directory of a build] [scenario...]
+ *     node --conditions=source --import=tsx test/fuzz/hostile-clients.ts [directory of a build]
+ *     [scenario...]
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import fs from "node:fs";

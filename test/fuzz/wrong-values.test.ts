@@ -113,7 +113,7 @@ function faultOf(row: Row, { code, body }: Outcome, { sort }: WrongValue): strin
   return causes.every(({ reason, message }) => reason && message) ? undefined : "an empty cause";
 }
 
-/** What is the same for equal objects, whenever and however often they are created. */
+/** Removes values that differ between creates of equal objects. */
 function withoutChance({ code, body }: Outcome): string {
   const text = JSON.stringify({ code, ...body });
   return text
@@ -141,7 +141,7 @@ describe("wrong values", function () {
   this.timeout(1_200_000);
   before(async () => {
     server = await startServer({ controllers: false });
-    // The pod's own account; admission asks for it before validation does.
+    // The pod's ServiceAccount, which admission requires before validation.
     const account = rows.find(({ manifest }) => manifest.kind === "ServiceAccount");
     assert(account !== undefined);
     await send(account, account.manifest, "");

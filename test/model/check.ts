@@ -39,7 +39,7 @@ class Past {
     return this.#byKey.keys();
   }
 
-  /** What was there at a revision. */
+  /** Version of a key at a revision. */
   at(key: string, revision: number): Version | undefined {
     const changes = this.of(key);
     const last = changes[countUpTo(changes, revision) - 1];
@@ -182,7 +182,10 @@ function insert(sorted: Proven[], value: Proven): void {
   sorted.splice(before + 1, 0, value);
 }
 
-/** The oldest revision at which the operation can have taken effect; why there is none. */
+/**
+ * The oldest revision at which the operation can have taken effect, or the reason why there is
+ * none.
+ */
 function fitting(operation: Operation, least: number, past: Past): number | string | undefined {
   switch (operation.kind) {
     case "write": {
@@ -216,9 +219,9 @@ function same(a: ReadonlyMap<string, Version>, b: ReadonlyMap<string, Version>):
 }
 
 /**
- * The promises of a watch: events are in order, each is told once, none is left out, a bookmark
- * comes after all that it covers, a watch goes on where another ended, and in the end everything is
- * told. `selects` says which keys the watcher wanted.
+ * Checks the guarantees of a watch: events are ordered and unique, none is missing, a bookmark
+ * follows all events that it covers, a watch resumes where another ended, and finally all events
+ * are delivered. `selects` returns whether the watcher selects a key.
  */
 export function checkWatcher(
   told: readonly Told[],

@@ -46,14 +46,17 @@ async function start(process: LocalProcess): Promise<void> {
   }
 }
 
-/** It holds its connections and answers nothing: what others see when the network is cut. */
+/**
+ * Freezes a process: it keeps its connections open and does not respond, like behind a network
+ * partition.
+ */
 async function freeze(process: LocalProcess, random: Random): Promise<void> {
   process.signal("SIGSTOP");
   await pause(random.pick(stoppedMs));
   process.signal("SIGCONT");
 }
 
-/** Waits for all of them even if one fails, so that nothing is put right behind anybody's back. */
+/** Waits for all even if one fails, so that no recovery runs concurrently with later steps. */
 async function all(works: readonly Promise<void>[]): Promise<void> {
   for (const result of await Promise.allSettled(works)) {
     if (result.status === "rejected") throw result.reason;

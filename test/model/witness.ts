@@ -20,7 +20,7 @@ export class Witness {
     this.#options = options;
   }
 
-  /** Resolves when it has listed the prefix and watches from there. */
+  /** Resolves when it has listed the prefix and watches from that revision. */
   static async begin(options: WitnessOptions): Promise<Witness> {
     const { backend, prefix } = options;
     const witness = new Witness(options);

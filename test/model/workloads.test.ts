@@ -30,7 +30,7 @@ const pods = "v1/pods/ns";
 const maxSurge = 1;
 const maxUnavailable = 1;
 
-/** The model's state of a workload beside the stored object. */
+/** State of a workload in the model, in addition to the stored object. */
 interface Bounds {
   /** Fewest and most declared replicas since the workload was last in its declared state. */
   fewest: number;
@@ -216,7 +216,7 @@ class World {
     }
   }
 
-  /** What is not in its declared state yet; "" if nothing. */
+  /** Objects that have not reached their declared state; "" = none. */
   private async undone(): Promise<string> {
     const live = await listAt(this.test, pods);
     for (const at of this.bounds.keys()) {
@@ -235,7 +235,7 @@ class World {
       const isComplete = status.conditions?.some(({ type }: any) => type === "Complete");
       const { succeeded = 0 } = status;
       if (!isComplete) return `${name}: ${succeeded} of ${spec.completions} complete`;
-      // Every completion counts once, and there are no more than declared.
+      // Every completion counts once, and there are not more than declared.
       assert.equal(Number(succeeded), ended.size, `${name}: ${ended.size} pods have succeeded`);
       assert.equal(ended.size, spec.completions, `${name} ran as often as it was asked to`);
     }
@@ -251,7 +251,7 @@ function canServe(status: any): boolean {
   return status?.conditions?.some(({ type, status }: any) => type === "Ready" && status === "True");
 }
 
-/** The pod was deleted meanwhile. */
+/** The pod was deleted concurrently. */
 function ignoreGone(error: any): void {
   if (error.code !== 404 && error.code !== 409) throw error;
 }

@@ -25,7 +25,7 @@ function isCaption(before: string): boolean {
   );
 }
 
-/** What an index.ts holds beside a caption and exports of other files. */
+/** Code of an index.ts other than a caption and exports of other files. */
 export function bodyOfIndex(file: SourceFile): string {
   return file.text
     .replace(docComment, "")

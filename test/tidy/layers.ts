@@ -31,7 +31,7 @@ export const layers: readonly (readonly string[])[] = [
   ["controlplane"],
 ];
 
-/** One vendor package, one door: the only places that may import it. */
+/** The only folders that may import an npm package, by package. */
 export const doors: Readonly<Record<string, readonly RegExp[]>> = {
   koa: [/^pkg\/server\//],
   "@koa/router": [/^pkg\/server\//],

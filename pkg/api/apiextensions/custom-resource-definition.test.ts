@@ -22,7 +22,7 @@ const complaints = (schema: Sketch, spec: Sketch = {}) =>
 const place = "spec.validation.openAPIV3Schema";
 const versionPlace = "spec.versions[0].schema.openAPIV3Schema";
 
-/** Complaints about a schema; they are told of the whole definition or of its one version. */
+/** Complaints about a schema, at the definition or at its only version. */
 const about = (schema: Sketch) =>
   complaints(object(schema)).map((each) =>
     each.replace(place, "schema").replace(versionPlace, "schema"),
@@ -69,7 +69,7 @@ describe("CustomResourceDefinition", () => {
     assert.deepEqual(about({ a: {} }), [
       "Required schema.properties[a].type: must not be empty for specified object fields",
     ]);
-    // What has no structural form is reported alone.
+    // Schemas that are not structural are reported without other errors.
     assert.deepEqual(about({ a: { $ref: "#/b" } }), [
       "Forbidden schema.properties[a].$ref: $ref is not supported",
     ]);

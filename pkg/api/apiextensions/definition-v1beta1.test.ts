@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { applyDefaults, fromJson } from "#schema";
 import { customResourceDefinitionV1beta1, definitionFromV1beta1 } from "./definition-v1beta1.ts";
 
-/** What a definition that lies in the store in the old version says in v1. */
+/** Reads a definition that is stored in v1beta1 as v1. */
 function read(spec: object): any {
   const value = { metadata: { name: "crontabs.example.com" }, spec };
   const object = fromJson(customResourceDefinitionV1beta1, value, { root: true });

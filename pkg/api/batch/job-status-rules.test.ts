@@ -49,7 +49,7 @@ const replaced =
   (field: string, value: unknown) =>
   (status: Status): Status => ({ ...status, [field]: value });
 
-/** By field: another status that differs in nothing else. */
+/** Changes by field: each returns a status that differs in nothing else. */
 const changes: Readonly<Record<string, (status: Status) => Status>> = {
   active: replaced("active", 9),
   ready: replaced("ready", 8),

@@ -36,7 +36,7 @@ describe("client certificates", () => {
   before(async () => {
     const validity = { validDays: 10, now: start };
     users = await createAuthority("users", validity);
-    // The same name: only the key tells them apart.
+    // CAs of the same name, which differ only in their keys.
     proxies = await createAuthority("users", validity);
     alice = await issue(users, "alice", "devs", "ops");
     proxy = await issue(proxies, "front-proxy");
@@ -100,7 +100,7 @@ describe("client certificates", () => {
       const other = new X509Certificate(proxies.certificate);
       const stranger = (await issue(proxies, "alice")).chain[0]!;
       await assert.rejects(ask({ chain: [stranger, root, other], isVerified: true }), is401);
-      // A certificate of a user is no authority, whatever it may have signed.
+      // A user certificate is not a CA, even if it has signed certificates.
       const self = await issue({ ...users, certificate: users.certificate }, "mallory");
       const below = { chain: [stranger, ...self.chain, root], isVerified: true };
       await assert.rejects(ask(below), is401);

@@ -28,7 +28,7 @@ describe("tokens of JWT issuers", () => {
   let ec: SigningKey;
   let server: Server;
   let url: string;
-  /** What lies where; a function may answer as it likes. */
+  /** Documents by path; a function sends its own response. */
   let documents: Map<string, unknown>;
   let fetched: string[];
   let reported: string[];

@@ -18,7 +18,7 @@ const half = cpu({ type: "Utilization", averageUtilization: 50 });
 describe("horizontal-pod-autoscaler-controller", () => {
   let test: TestRegistry;
   let run: ControllerTest;
-  /** Answers of the metrics APIs by path without query; a path that is absent answers 404. */
+  /** Responses of the metrics APIs by path without query; absent paths respond with 404. */
   let metrics: Map<string, unknown>;
   let asked: string[];
 
@@ -84,7 +84,7 @@ describe("horizontal-pod-autoscaler-controller", () => {
 
   const replicas = async () => (await test.get(`${deployments}/web`)).object.spec.replicas;
 
-  /** Lets the controller look once more; answers the status that it wrote. */
+  /** Waits for another sync of the controller, and returns the status that it wrote. */
   async function look(done: (status: any) => boolean): Promise<any> {
     return run.until(async () => {
       test.clock.advance(1_000);

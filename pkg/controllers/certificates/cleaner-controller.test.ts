@@ -27,7 +27,7 @@ describe("certificatesigningrequest-cleaner-controller", () => {
   });
   afterEach(() => run.stop());
 
-  /** Advances the clock until these are left; answers the hours since the start. */
+  /** Advances the clock until only these are left; returns the hours since the start. */
   async function left(names: readonly string[]): Promise<number> {
     for (let steps = 0; (await test.names(group)).join() !== names.join(); steps++) {
       assert.ok(steps < 1000);

@@ -50,7 +50,7 @@ describe("legacy-serviceaccount-token-cleaner-controller", () => {
     return run;
   };
 
-  /** Moves the clock by days until `done`; answers how many. */
+  /** Advances the clock by days until `done`; returns the number of days. */
   async function days(done: () => Promise<boolean>): Promise<number> {
     for (let count = 0; ; count++) {
       if (await done()) return count;

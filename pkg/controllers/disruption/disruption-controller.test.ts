@@ -1,4 +1,4 @@
-/** What PodDisruptionBudgets say of their pods, and what evictions make of it. */
+/** Status of PodDisruptionBudgets, and its use by evictions. */
 import assert from "node:assert/strict";
 import { type ControllerTest, startController } from "../testing.ts";
 import { refusal, type TestRegistry, testRegistry } from "../../registry/testing.ts";
@@ -233,7 +233,8 @@ describe("disruption-controller: evictions", () => {
 
   it("count as disruptions for two minutes if the pod is not deleted", async () => {
     const now = new Date(test.clock.now()).toISOString().replace(/\.\d+/, "");
-    // What an API server leaves that dies between the budget's status and the pod's deletion.
+    // State after a crash of an API server between the budget's status update and the pod's
+    // deletion.
     await test.patch(`${budgets}/b/status`, {
       status: { disruptionsAllowed: 0, disruptedPods: { p1: now, gone: now } },
     });

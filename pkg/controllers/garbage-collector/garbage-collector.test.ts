@@ -1,4 +1,4 @@
-/** What the collector makes of owners that are late, wrong or gone. */
+/** Garbage collection with late, wrong and deleted owners. */
 import assert from "node:assert/strict";
 import { setMaxListeners } from "node:events";
 import { systemClock } from "#base";

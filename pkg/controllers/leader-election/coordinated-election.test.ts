@@ -105,7 +105,7 @@ describe("coordinated leader election", () => {
     }
   }
 
-  /** Fails after two minutes of the test's time. */
+  /** Fails after two minutes of virtual time. */
   async function until(what: () => boolean | Promise<boolean>, told: string): Promise<void> {
     const last = clock.now() + 120_000;
     while (!(await what())) {

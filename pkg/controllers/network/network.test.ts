@@ -1,4 +1,4 @@
-/** What each API server keeps of the Service `kubernetes`. */
+/** The Service `kubernetes`, which each API server maintains. */
 import assert from "node:assert/strict";
 import { internalError } from "#meta";
 import type { Registry } from "#registry";

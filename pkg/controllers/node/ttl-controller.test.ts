@@ -1,4 +1,4 @@
-/** The annotation that tells kubelets how long to cache. */
+/** The annotation with the TTL of kubelets' caches. */
 import assert from "node:assert/strict";
 import { testRegistry } from "../../registry/testing.ts";
 import { startController } from "../testing.ts";
@@ -18,7 +18,7 @@ describe("ttl-controller", () => {
       assert.equal(await ttl(), "0");
       for (let count = 0; count < 100; count++) await makeNode(test, `n${count}`);
       await passInSteps(test, 1_000);
-      // A change of the node, as its kubelet makes them.
+      // A change of the node, as by its kubelet.
       await test.patch("v1/nodes//a", { metadata: { labels: { changed: "1" } } });
       assert.equal(await ttl(), "15");
       for (let count = 0; count < 11; count++) await test.remove(`v1/nodes//n${count}`);

@@ -1,4 +1,4 @@
-/** Which pods the pod garbage collector deletes, and how it leaves them. */
+/** Which pods the pod garbage collector deletes, and the status that it sets. */
 import assert from "node:assert/strict";
 import { type TestRegistry, testRegistry } from "../../registry/testing.ts";
 import { type ControllerTest, startController } from "../testing.ts";
@@ -25,7 +25,7 @@ describe("pod-garbage-collector-controller", () => {
   });
   afterEach(async () => run?.stop());
 
-  /** A pod with a finalizer, so that it is still there to look at when it is deleted. */
+  /** A pod with a finalizer, so that its status can be read after the deletion. */
   async function makePod(name: string, nodeName: string, status: object = {}): Promise<void> {
     const metadata = { name, finalizers: ["example.com/hold"] };
     const spec = { nodeName, containers: [{ name: "c", image: "i" }] };

@@ -1,4 +1,4 @@
-/** What StorageVersions keep of API servers that are gone. */
+/** Entries of deleted API servers in StorageVersions. */
 import assert from "node:assert/strict";
 import { type TestRegistry, testRegistry } from "../../registry/testing.ts";
 import { type ControllerTest, startController } from "../testing.ts";

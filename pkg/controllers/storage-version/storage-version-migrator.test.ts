@@ -1,4 +1,4 @@
-/** StorageVersionMigrations rewrite what is stored. */
+/** StorageVersionMigrations rewrite stored objects. */
 import assert from "node:assert/strict";
 import { type TestRegistry, testRegistry } from "../../registry/testing.ts";
 import { type ControllerTest, startController } from "../testing.ts";

@@ -1,4 +1,4 @@
-/** When claims, volumes and attribute classes that are deleted go. */
+/** When deleted claims, volumes and VolumeAttributesClasses are released. */
 import assert from "node:assert/strict";
 import { systemClock } from "#base";
 import { type ControllerTest, startController } from "../testing.ts";
@@ -32,7 +32,7 @@ const onClaim = (claimName: string) => ({ persistentVolumeClaim: { claimName } }
 const ephemeral = { ephemeral: { volumeClaimTemplate: { spec: claimSpec } } };
 const now = { gracePeriodSeconds: 0 };
 
-/** Waits until the controller has worked on everything so far: a claim that nothing uses goes. */
+/** Waits until the controller has processed all earlier changes: it releases a new unused claim. */
 async function settled({ test, until }: ControllerTest): Promise<void> {
   await makeClaim(test, "probe");
   await test.remove(`${claims}/probe`);
@@ -141,7 +141,7 @@ describe("persistentvolumeclaim-protection-controller after a restart", () => {
   });
 
   it("keeps a claim whose pod its informer does not show yet", async () => {
-    // The informer's list of pods is empty and its watch tells nothing, as a cache far behind.
+    // The informer's list of pods is empty and its watch delivers no events, like a stale cache.
     const test = await testRegistry();
     await makeClaim(test, "used");
     await test.post(pods, podOf("user", onClaim("used")));

@@ -60,7 +60,7 @@ const listTable: readonly [query: string, size: CollectionSize | undefined, seat
   // "Any version" is answered with the whole collection.
   ["limit=50&resourceVersion=0", size(450), 5],
   ["limit=50&continue=token", size(450), 1],
-  // A selector looks at all objects, an exact version is made first.
+  // A list with a selector reads all objects, and one of an exact version loads them first.
   ["limit=50&labelSelector=a%3Db", size(450), 5],
   ["fieldSelector=metadata.namespace%3Dx", size(450), 5],
   ["fieldSelector=metadata.name%3Dx", size(450), 1],

@@ -37,7 +37,7 @@ describe("limits of request bodies", () => {
     }
     // Neither are values inside of texts.
     assert.ok(json(JSON.stringify({ text: "[{,:".repeat(values) })));
-    // What takes the precise parser is counted as well.
+    // Values that require the precise parser are counted as well.
     const numbers = `[${"1.0,".repeat(values + 1)}1]`;
     assert.throws(() => json(numbers), isTooLarge);
   });
@@ -98,7 +98,7 @@ describe("limits of request bodies", () => {
   });
 });
 
-/** What a reader of a request gets: a value, or the words of a fault. */
+/** The result of parsing: a value, or the message of an error. */
 function outcomeOf(format: TextFormat, bytes: Uint8Array): unknown {
   try {
     return format === "json" ? parseJsonRequest(bytes) : parseYamlRequest(bytes);

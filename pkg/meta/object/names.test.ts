@@ -3,7 +3,7 @@ import * as names from "./names.ts";
 
 const tooLong = (most: number): string => `must be no more than ${most} characters`;
 
-/** check, text, how each message begins (none: valid) */
+/** Check, text, and the beginnings of the messages (none = valid). */
 const rows: readonly (readonly [(text: string) => readonly string[], string, ...string[]])[] = [
   [names.isDns1123Label, "a-1"],
   [names.isDns1123Label, "a.b", "must not contain dots"],

@@ -138,7 +138,9 @@ describe("JSON patch", () => {
 });
 
 describe("merge patch", () => {
-  /** The examples of RFC 7386, appendix A, but for nulls inside lists, which Kubernetes drops. */
+  /**
+   * The examples of RFC 7386, appendix A, except for nulls inside lists, which Kubernetes drops.
+   */
   const rows: readonly (readonly [string, string, string])[] = [
     ['{"a":"b"}', '{"a":"c"}', '{"a":"c"}'],
     ['{"a":"b"}', '{"b":"c"}', '{"a":"b","b":"c"}'],

@@ -1,4 +1,4 @@
-/** Extenders as pods see them: a scheduler calls real HTTP servers. */
+/** Extenders end to end: a scheduler calls real HTTP servers. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";

@@ -1,6 +1,6 @@
 /**
- * A pod that a plugin has rejected is tried again whenever a change makes it feasible: no queueing
- * hint misses one, for any of the default plugins.
+ * A rejected pod is requeued by every change that makes it feasible: no queueing hint of any
+ * default plugin misses one.
  */
 import assert from "node:assert/strict";
 import { type Random, seededRandom } from "#base";

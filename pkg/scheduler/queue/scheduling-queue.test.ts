@@ -1,4 +1,6 @@
-/** Laws of the queue, under random events against a model of what wakes which pod. */
+/**
+ * Invariants of the queue under random events, against a model of which events requeue which pods.
+ */
 import assert from "node:assert/strict";
 import { type Random, seededRandom, VirtualClock } from "#base";
 import type { Pod } from "#kinds";
@@ -95,7 +97,7 @@ class Model {
     return next;
   }
 
-  /** Ends an attempt: the pod is bound or gone, or was rejected by these plugins. */
+  /** Ends an attempt: the pod is bound or deleted, or was rejected by these plugins. */
   end(queued: QueuedPod, rejectors: readonly string[] | "bound"): void {
     this.flying.splice(this.flying.indexOf(queued), 1);
     const { pod } = queued.info;
@@ -155,7 +157,7 @@ describe("SchedulingQueue", () => {
       for (let at = 0; at < 300; at++) await act(model, random);
       model.gated.clear();
       for (const queued of model.flying.slice()) model.end(queued, ["NeedsRoom"]);
-      // After five minutes every pod is tried again, whatever it waits for.
+      // After five minutes every pod is retried, whatever it waits for.
       await model.clock.advance(6 * 60_000);
       model.queue.flushUnschedulable();
       await model.clock.advance(11_000);

@@ -17,7 +17,7 @@ const gates = [
 const first = created(pod, { spec }, { gates });
 const write: Write = { subresource: "status", gates };
 
-/** What becomes of a status that is written over `before`. */
+/** Writes a status over `before`, and returns the result. */
 const over = (before: Sketch, status: Sketch) =>
   updated(pod, updated(pod, first, { spec, status: before }, write), { spec, status }, write);
 const complaints = (status: Sketch, before: Sketch = {}) => over(before, status).complaints;

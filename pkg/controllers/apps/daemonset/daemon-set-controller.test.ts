@@ -249,7 +249,7 @@ describe("daemonset-controller", () => {
     const { spec } = await set();
     const numbers = async () =>
       (await listAt(test, revisionsPath)).map(({ revision }) => Number(revision)).sort();
-    // Whatever waits to be worked on is done once a set that comes later has its revision.
+    // Earlier queue items are processed once a DaemonSet that is created later has its revision.
     const waitForOthers = async (name: string, wanted: readonly number[]) => {
       await test.post("apps/v1/daemonsets/ns", { metadata: { name }, spec });
       await comesTo(numbers, wanted);

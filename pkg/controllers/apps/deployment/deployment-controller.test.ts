@@ -143,7 +143,7 @@ describe("deployment-controller", () => {
     await setImage("v2");
     await comesTo(sizes, "v1:3 v2:2");
     for (const next of ["v1:2 v2:3", "v1:1 v2:4", "v2:4"]) {
-      // The ReplicaSet makes its pods a moment after it was scaled.
+      // The ReplicaSet controller creates pods shortly after the scaling.
       const waiting = await run.until(async () =>
         (await livePods(test)).find(({ spec, status }) => {
           return spec.containers[0].image === "v2" && status.conditions?.[0]?.status !== "True";
@@ -194,7 +194,8 @@ describe("deployment-controller", () => {
     assert.equal(annotation(set, "desired-replicas"), "15");
     await change({ replicas: 7 });
     await comesTo(sizes, "v1:5 v2:5");
-    // The old one goes from 11 to 6 to 5, and never up again, whatever its status still counts.
+    // The old ReplicaSet is scaled from 11 to 6 to 5 and never up again, regardless of its stale
+    // status.
     const messages = await eventsOf("ScalingReplicaSet");
     assert.ok(!messages.some((each) => each.includes("from 6 to 8")), messages.join("; "));
   });
@@ -293,7 +294,7 @@ describe("deployment-controller", () => {
     await comesTo(counts, "0 0 0 0 0");
     const taken = podTemplateHash((await deployment()).spec.template);
     const other = (image: string) => ({ app: image });
-    // The controller must not recreate its own before the name is taken.
+    // The controller must not recreate its own ReplicaSet before the name is in use.
     started.failNext("create", "replicasets", Infinity);
     await test.remove(`${setsPath}/web-${taken}`);
     await test.post(setsPath, {

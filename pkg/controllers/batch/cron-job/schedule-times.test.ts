@@ -39,7 +39,7 @@ describe("nextTime", () => {
     assertNext("TZ=UTC 0 0 1,15 * Sun", "2012-07-08T00:00:00Z", "2012-07-15T00:00:00Z");
     assertNext("TZ=UTC 0 0 * * Mon", "2012-07-15T00:00:00Z", "2012-07-16T00:00:00Z");
     assertNext("TZ=UTC 0 0 1 * ?", "2012-07-15T00:00:00Z", "2012-08-01T00:00:00Z");
-    // A step above one is no wildcard.
+    // A step above one is not a wildcard.
     assertNext("TZ=UTC 0 0 */31 * Tue", "2012-07-15T00:00:00Z", "2012-07-17T00:00:00Z");
   });
 

@@ -274,7 +274,10 @@ describe("job-controller: indexes", () => {
 describe("job-controller: counting", () => {
   const slow = (name: string) => `counts every finish once with ${name}`;
 
-  /** Ends pods at random until the Job has finished; answers how many ended in which way. */
+  /**
+   * Terminates random pods until the Job has finished; returns the numbers of successes and
+   * failures.
+   */
   async function playAtRandom(seed: number, disturb: (step: number) => Promise<void>) {
     const random = seededRandom(seed);
     const ended = { succeeded: 0, failed: 0 };

@@ -1,4 +1,4 @@
-/** Health of nodes: conditions, taints and pods of silent ones. */
+/** Health of nodes: conditions, taints and pods of unresponsive ones. */
 import assert from "node:assert/strict";
 import { type TestRegistry, testRegistry } from "../../../registry/testing.ts";
 import { type ControllerTest, crashAfterEveryWrite, startController } from "../../testing.ts";
@@ -143,7 +143,7 @@ describe("node-lifecycle-controller", () => {
     for (const name of ["a", "b"]) {
       assert.deepEqual(await taintsOf(test, name), ["unreachable:NoSchedule"]);
     }
-    // With one node back, the other one is given its grace period again.
+    // When one node is ready again, the grace period of the other one restarts.
     await setCondition(test, "a", "Ready", "True");
     await passWithLeases(12_000, ["a"]);
     assert.deepEqual(await taintsOf(test, "a"), []);

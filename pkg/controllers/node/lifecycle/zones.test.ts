@@ -20,7 +20,7 @@ describe("zones of nodes", () => {
     assert.equal(stateOf(4, 3), "Normal");
   });
 
-  /** Nodes that are let through in so many seconds. */
+  /** Nodes that are tainted within a number of seconds. */
   function letThrough(seconds: number, counts: Readonly<Record<string, ZoneCounts>>): string[] {
     const clock = new TestClock();
     const zones = new Zones(clock, rates);
@@ -45,7 +45,7 @@ describe("zones of nodes", () => {
     assert.equal(letThrough(4, { a: well }).length, 4);
     assert.equal(letThrough(4, { a: { ready: 1, notReady: 4 } }).length, 0);
     assert.equal(letThrough(4, { a: { ready: 2, notReady: 10 } }).length, 2);
-    // A zone that is down beside a healthy one keeps the usual rate.
+    // A fully disrupted zone keeps the usual rate while another zone is healthy.
     assert.equal(letThrough(4, { a: well, b: { ready: 0, notReady: 3 } }).length, 8);
     assert.equal(letThrough(4, { a: { ready: 0, notReady: 3 } }).length, 0);
   });

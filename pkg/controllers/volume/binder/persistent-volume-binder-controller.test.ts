@@ -1,4 +1,4 @@
-/** Binding of claims to volumes, and what becomes of volumes without claims. */
+/** Binding of claims to volumes, and reclaiming of released volumes. */
 import assert from "node:assert/strict";
 import { type TestRegistry, testRegistry } from "../../../registry/testing.ts";
 import { eventsOf, passInSteps } from "../../node/testing.ts";
@@ -194,7 +194,7 @@ describe("persistentvolume-binder-controller", () => {
       stuck: "Delete",
     };
     for (const [name, persistentVolumeReclaimPolicy] of Object.entries(policies)) {
-      // Volumes of hosts are deleted below one folder only.
+      // HostPath volumes are deleted only below one directory.
       const path = name === "deleted" ? ["", "tmp", name].join("/") : "/data";
       await makeVolume(test, name, "1Gi", { persistentVolumeReclaimPolicy, hostPath: { path } });
       await makeClaim(test, name, "1Gi", { volumeName: name });

@@ -1,4 +1,4 @@
-/** Laws of preemption against an oracle that tries every set of victims. */
+/** Invariants of preemption, checked against an oracle that tries every set of victims. */
 import assert from "node:assert/strict";
 import { type Random, seededRandom } from "#base";
 import { type Pod, priorityOf } from "#kinds";
@@ -11,7 +11,7 @@ import { unschedulable } from "../../framework/status.ts";
 import { podNamed } from "../testing.ts";
 import { type Budget, budgetOf, type Candidate, pickCandidate, selectVictims } from "./victims.ts";
 
-/** Filters by CPU alone. */
+/** Filters that check CPU only. */
 const filters: Filters = {
   filterWithNominated: ({ podInfo }, { requested, allocatable }) =>
     requested.milliCpu + podInfo.requests.milliCpu <= allocatable.milliCpu

@@ -12,15 +12,15 @@ import { NodeSearches } from "./node-search.ts";
 const driver = "d.example.com";
 const meta = (name: string) => ({ name, uid: name, resourceVersion: "1" });
 
-/** A clock on which each look takes a millisecond. */
+/** A clock that advances by a millisecond with each reading. */
 function tickingClock() {
   let time = 0;
   return { ...systemClock, monotonic: () => time++ };
 }
 
 /**
- * Devices without number seem to do, but the last request wants a device that differs from all others
- * in an attribute that must be the same: a search in vain through all orders.
+ * Many devices match, but the last request requires a device whose attribute differs although it
+ * must be equal: the search tries all permutations and fails.
  */
 function hopeless(count: number): { slices: ResourceSlice[]; claim: ResourceClaim } {
   const device = (name: string, group: string) => ({

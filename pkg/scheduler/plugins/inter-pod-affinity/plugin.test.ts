@@ -33,7 +33,7 @@ function termOf(pod: Pod, name: "podAffinity" | "podAntiAffinity"): Term | undef
   return { app: term.labelSelector!.matchLabels!["app"]!, topologyKey: term.topologyKey };
 }
 
-/** Nodes that the pod may be on, told from all pods. */
+/** Nodes that are feasible for the pod, computed from all pods. */
 function expected(cluster: RandomCluster, pod: Pod): readonly string[] {
   const appOf = (other: Pod) => other.metadata.labels?.["app"];
   const affinity = termOf(pod, "podAffinity");

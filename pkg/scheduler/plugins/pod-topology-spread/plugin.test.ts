@@ -21,7 +21,7 @@ function randomPod(random: Random, name: string): Pod {
   return podNamed(name, { app: random.pick(["a", "b"]) }, spec);
 }
 
-/** Nodes on which the pod keeps to its constraints, told from all pods. */
+/** Nodes on which the pod satisfies its constraints, computed from all pods. */
 function expected(cluster: RandomCluster, pod: Pod): readonly string[] {
   const constraints = pod.spec?.topologySpreadConstraints ?? [];
   const labelsOf = (node: Node) => node.metadata.labels ?? {};
