@@ -8,6 +8,9 @@ export const defaultNetwork: ServiceNetwork = {
   nodePorts: { first: 30_000, last: 32_767 },
 };
 
+/** Target port of the Service `kubernetes` if the server does not listen. */
+export const serverPort = 6443;
+
 /** An invalid network flag; the message is shown to the user unchanged. */
 export class NetworkFlagError extends Error {
   override readonly name = "NetworkFlagError";

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { builtinKinds } from "#api";
@@ -16,9 +18,12 @@ import { type StoredObject, storedObjects } from "./stored-objects.ts";
 const collections = [
   "/api/v1/namespaces/kube-system/configmaps",
   "/api/v1/namespaces",
+  "/api/v1/services",
   "/apis/apiregistration.k8s.io/v1/apiservices",
   "/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas",
   "/apis/flowcontrol.apiserver.k8s.io/v1/prioritylevelconfigurations",
+  "/apis/networking.k8s.io/v1/ipaddresses",
+  "/apis/networking.k8s.io/v1/servicecidrs",
   "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
   "/apis/rbac.authorization.k8s.io/v1/clusterroles",
   "/apis/rbac.authorization.k8s.io/v1/rolebindings",
@@ -37,7 +42,7 @@ async function stored(server: RunningServer): Promise<any[]> {
 function asCreated(objects: readonly any[]): unknown {
   const created = objects.map(({ status: _status, ...object }) => {
     const { managedFields, ...metadata } = object.metadata;
-    const fields = managedFields.filter((each: any) => each.subresource === undefined);
+    const fields = managedFields?.filter((each: any) => each.subresource === undefined);
     return { ...object, metadata: { ...metadata, managedFields: fields } };
   });
   const text = JSON.stringify(created, (key, value) => (identity.includes(key) ? "" : value));
@@ -67,22 +72,24 @@ async function withCreated<T>(work: (backend: Backend) => Promise<T>): Promise<T
   }
 }
 
-/** Bootstrap objects as they were created, without those of the Service `kubernetes` and later ones. */
+/** As they were created; the default ServiceCIDR with the status that it has then got. */
 async function createdObjects(backend: Backend): Promise<readonly StoredObject[]> {
   const { entries } = await backend.range({ from: "/registry/", to: "/registry0" });
-  const isLater =
-    /^\/registry\/(?:configmaps\/kube-system\/ext|ipaddresses|ranges|services|servicecidrs)/;
   const found: StoredObject[] = [];
-  for (const { key, createRevision } of entries) {
-    if (key === notEmpty.key || isLater.test(key)) continue;
-    const { entry } = await backend.get(key, { revision: createRevision });
-    assert(entry, key);
-    const text = Buffer.from(entry.value)
+  for (const { key, value, createRevision } of entries) {
+    const isLater = key.startsWith("/registry/configmaps/kube-system/extension");
+    if (key === notEmpty.key || isLater) continue;
+    const isServiceCidr = key.startsWith("/registry/servicecidrs/");
+    const created = isServiceCidr
+      ? undefined
+      : await backend.get(key, { revision: createRevision });
+    const text = Buffer.from(created?.entry?.value ?? value)
       .toString()
-      .replace(/(?<="uid":")[^"]+/g, "$$uid")
+      .replace(/(?<="uid":")[^"]+/, "$$uid")
       .replace(/(?<=")\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ(?=")/g, "$$time")
-      .replace(/(?<=")\d{4}-\d\d-\d\d(?=")/g, "$$date");
-    found.push({ key: key.slice("/registry".length), object: JSON.parse(text) });
+      .replace(/(?<=")\d{4}-\d\d-\d\d(?=")/g, "$$date")
+      .replace(/(?<="targetPort":)6443/, "$$port");
+    found.push({ key: key.slice("/registry".length), text });
   }
   return found.sort((one, other) => (one.key < other.key ? -1 : 1));
 }
@@ -108,16 +115,17 @@ describe("stored-objects.json", () => {
 
   it("has objects whose decoded form needs no decoder", () => {
     assert.ok(storedObjects.length > 150, `${storedObjects.length} objects`);
-    for (const { key, object } of storedObjects) {
+    for (const { key, text: template } of storedObjects) {
+      const text = template.replaceAll("$time", "2030-01-02T03:04:05Z").replace("$port", "443");
+      const object = JSON.parse(text);
       const kind = builtinKinds.find((each) => each.kind === object.kind);
       const version = kind?.versions.find(({ group = kind.group, version }) => {
         const named = resolve(group, kubernetes);
         return object.apiVersion === (named === "" ? version : `${named}/${version}`);
       });
       assert(version, key);
-      const text = JSON.stringify(object).replaceAll("$time", "2030-01-02T03:04:05Z");
       const decoded = fromJson(version.struct, parseJson(Buffer.from(text)).value, { root: true });
-      const form = decodedForm(JSON.parse(text));
+      const form = decodedForm(text);
       assert.deepEqual(form, decoded, key);
       // That compares no private members.
       assert(deepEqual(form, decoded), key);
@@ -162,7 +170,7 @@ describe("bootstrap objects in an empty store", () => {
     const later = await start({ clock: new VirtualClock({ start: time }) });
     for (const { metadata, data } of await stored(later)) {
       if (data?.since !== undefined) assert.equal(data.since, "2030-01-02");
-      const times = metadata.managedFields.map((each: any) => each.time);
+      const times = (metadata.managedFields ?? []).map((each: any) => each.time);
       assert.deepEqual(new Set([metadata.creationTimestamp, ...times]), new Set([time]));
     }
   });
@@ -180,6 +188,22 @@ describe("bootstrap objects in an empty store", () => {
     });
     assert.deepEqual(await uids[0], await uids[1]);
     await Promise.all(running.splice(0).map((server) => server.close()));
+  });
+
+  it("have the port and the network of the server", async () => {
+    const reserved = createServer().listen(0, "127.0.0.1");
+    await once(reserved, "listening");
+    const { port } = reserved.address() as AddressInfo;
+    await new Promise((resolve) => reserved.close(resolve));
+    const serviceNetwork = { cidrs: ["10.9.0.0/24"], nodePorts: { first: 30_000, last: 32_767 } };
+    for (const options of [{ port }, { port: 0 }, { serviceNetwork }]) {
+      const server = await start(options);
+      const answer = await server.fetch("/api/v1/namespaces/default/services/kubernetes");
+      const { spec } = (await answer.json()) as any;
+      const own = server.url === "" ? "6443" : new URL(server.url).port;
+      assert.equal(spec.ports[0].targetPort, Number(own));
+      assert.equal(spec.clusterIP, "serviceNetwork" in options ? "10.9.0.1" : "10.0.0.1");
+    }
   });
 
   it("follow the options of the server", async () => {

@@ -3,10 +3,11 @@
  * those in stored-objects.json, which a test compares with what the write pipeline creates.
  */
 import { randomUUID } from "node:crypto";
-import { OpaqueJson, parseJsonText } from "#base";
+import { deepEqual, OpaqueJson, parseJsonText } from "#base";
 import { kubernetes } from "#meta";
 import { faultError } from "#registry";
 import { prefixEnd, StoreFault, type WriteOperation } from "#storage";
+import { defaultNetwork, serverPort } from "../network.ts";
 import type { Assembly } from "../start/assemble.ts";
 import type { StoredObject } from "./stored-objects.ts";
 
@@ -25,7 +26,7 @@ interface Template {
   readonly object?: any;
 }
 
-type Placeholder = "uid" | "time" | "date";
+type Placeholder = "uid" | "time" | "date" | "port";
 
 interface Copy {
   readonly template: Template;
@@ -37,36 +38,51 @@ interface Copy {
 const copiesPerTransaction = 100;
 
 /**
- * Stores them; false where they have to be created or repaired one by one.
+ * Stores them; "none" where they have to be created or repaired one by one. The Service `kubernetes` is among
+ * them if its port and address are known, so that "all" are stored.
  * @throws StatusError if the store fails
  */
-export async function copyBootstrapObjects(context: CopyContext): Promise<boolean> {
-  if (!storesDefaultObjects(context)) return false;
+export async function copyBootstrapObjects(
+  context: CopyContext,
+): Promise<"none" | "without Service" | "all"> {
+  if (!storesDefaultObjects(context)) return "none";
   try {
-    return (await isEmpty(context)) && (await storeCopies(context));
+    if (!(await isEmpty(context))) return "none";
+    const port = defaultServicePort(context);
+    if (!(await storeCopies(context, port))) return "none";
+    return port === undefined ? "without Service" : "all";
   } catch (error) {
     throw error instanceof StoreFault ? faultError(error) : error;
   }
 }
 
+/** Target port of the Service `kubernetes` in the default network; undefined if it is not known yet. */
+function defaultServicePort({ options }: CopyContext): number | undefined {
+  const { port = serverPort, serviceNetwork: network = defaultNetwork } = options;
+  const isDefault = deepEqual(network.cidrs, defaultNetwork.cidrs);
+  return isDefault && port !== 0 ? port : undefined;
+}
+
 /** False if one of the keys is taken, by another replica that starts as well. */
-async function storeCopies(context: CopyContext): Promise<boolean> {
+async function storeCopies(context: CopyContext, port: number | undefined): Promise<boolean> {
   templates ??= await readTemplates();
+  const stored = port === undefined ? templates.filter((each) => !isOfService(each)) : templates;
   const [seconds] = new Date(context.clock.now()).toISOString().split(".");
   const time = `${seconds}Z`;
   const date = time.slice(0, "2006-01-02".length);
-  const copies = templates.map((template): Copy => {
+  const common = { time, date, port: String(port) };
+  const copies = stored.map((template): Copy => {
     const uid = randomUUID();
-    const values = { uid, time, date };
+    const values = { ...common, uid };
     const { pieces, gaps } = template;
     const text = pieces.map((piece, n) => piece + (n < gaps.length ? values[gaps[n]!] : ""));
     return { template, uid, text: text.join("") };
   });
   for (let from = 0; from < copies.length; from += copiesPerTransaction) {
-    const stored = copies.slice(from, from + copiesPerTransaction);
-    const revision = await storeTogether(context, stored);
+    const batch = copies.slice(from, from + copiesPerTransaction);
+    const revision = await storeTogether(context, batch);
     if (revision === undefined) return false;
-    const decoded = stored.map(
+    const decoded = batch.map(
       (copy) => [copy.template.key, objectOf(copy, time, revision)] as const,
     );
     context.registry.adopt(new Map(decoded));
@@ -90,10 +106,11 @@ async function storeTogether(
 
 /** The object as readers have it. */
 function objectOf({ template, uid, text }: Copy, time: string, revision: number): any {
-  const { metadata, ...rest } = template.object ?? decodedForm(parseJsonText(text));
-  const managedFields = metadata.managedFields.map((entry: any) => ({ ...entry, time }));
+  const { metadata, ...rest } = template.object ?? decodedForm(text);
+  const managedFields = metadata.managedFields?.map((entry: any) => ({ ...entry, time }));
   const identity = { uid, creationTimestamp: time, resourceVersion: String(revision) };
-  return { ...rest, metadata: { ...metadata, ...identity, managedFields } };
+  const managed = managedFields && { managedFields };
+  return { ...rest, metadata: { ...metadata, ...identity, ...managed } };
 }
 
 /** Whether the bootstrap objects of a server with these options are those of a server without options. */
@@ -123,20 +140,27 @@ async function readTemplates(): Promise<readonly Template[]> {
   return storedObjects.map(templateOf);
 }
 
-function templateOf({ key, object }: StoredObject): Template {
+function templateOf({ key, text }: StoredObject): Template {
   // Every second part is what the group has matched.
-  const parts = JSON.stringify(object).split(/(?<=")\$(uid|time|date)(?=")/);
+  const parts = text.split(/\$(uid|time|date|port)\b/);
   const pieces = parts.filter((_part, n) => n % 2 === 0);
   const gaps = parts.filter((_part, n) => n % 2 === 1) as Placeholder[];
-  const { metadata: _identity, ...rest } = object;
-  const isSame = !JSON.stringify(rest).includes('"$');
-  return isSame ? { key, pieces, gaps, object: decodedForm(object) } : { key, pieces, gaps };
+  if (gaps.includes("port")) return { key, pieces, gaps };
+  const object = decodedForm(text);
+  // Its uid, its time and those of its managers.
+  const ofMetadata = 2 + (object.metadata.managedFields?.length ?? 0);
+  return { key, pieces, gaps, ...(gaps.length === ofMetadata && { object }) };
+}
+
+function isOfService({ key }: Template): boolean {
+  return /^\/(?:ipaddresses|servicecidrs|services)\//.test(key);
 }
 
 /** What the decoder makes of a bootstrap object: the same without its type, and with opaque fieldsV1. */
-export function decodedForm({ kind: _kind, apiVersion: _apiVersion, metadata, ...rest }: any): any {
-  const managedFields = metadata.managedFields.map((entry: any) => {
-    return { ...entry, fieldsV1: OpaqueJson.of(entry.fieldsV1) };
-  });
-  return { ...rest, metadata: { ...metadata, managedFields } };
+export function decodedForm(text: string): any {
+  const { kind: _kind, apiVersion: _apiVersion, ...object } = parseJsonText(text) as any;
+  for (const entry of object.metadata.managedFields ?? []) {
+    entry.fieldsV1 = OpaqueJson.of(entry.fieldsV1);
+  }
+  return object;
 }

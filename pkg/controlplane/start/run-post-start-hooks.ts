@@ -10,10 +10,7 @@ import { announceServer } from "../cluster/server-identity.ts";
 import { copyBootstrapObjects } from "../bootstrap/bootstrap-copy.ts";
 import { bootstrap } from "../bootstrap/bootstrap-objects.ts";
 import { loadRecording } from "../recording/load-recording.ts";
-import { defaultNetwork, localhost } from "../network.ts";
-
-/** Target port of the Service `kubernetes` if the server does not listen. */
-const defaultPort = 6443;
+import { defaultNetwork, localhost, serverPort } from "../network.ts";
 
 /** Creates bootstrap objects, syncs informers, listens, and publishes the Service `kubernetes`. */
 export async function runPostStartHooks(assembly: Assembly): Promise<void> {
@@ -21,7 +18,7 @@ export async function runPostStartHooks(assembly: Assembly): Promise<void> {
     assembly;
   const { from } = assembly.options;
   if (from !== undefined) await loadRecording(assembly, from);
-  await storeBootstrapObjects(assembly);
+  const isServiceStored = await storeBootstrapObjects(assembly);
   const followed = [
     followKinds(
       [...access.followed, aggregation.apiServices.followed, ...(flowControl?.followed ?? [])],
@@ -35,30 +32,36 @@ export async function runPostStartHooks(assembly: Assembly): Promise<void> {
     () => definitions.ready,
   );
   const port = await listen(assembly);
-  const isPublished = inherited?.hasPort === false && port === undefined;
+  const isPublished = isServiceStored || (inherited?.hasPort === false && port === undefined);
   await postStartHooks.run(
     ["poststarthook/bootstrap-controller", "poststarthook/start-service-ip-repair-controllers"],
     async () => {
-      if (isPublished) return;
       await Promise.all([
-        ensureKubernetesService(kubernetesServiceOf(assembly, port)),
+        isPublished || ensureKubernetesService(kubernetesServiceOf(assembly, port)),
         announceServer(assembly, port),
       ]);
     },
   );
 }
 
-/** A fork has the objects that it needs: a copy of a state changes nothing in it. */
-async function storeBootstrapObjects(assembly: Assembly): Promise<void> {
+/**
+ * Stores what every server has; whether the Service `kubernetes` was stored as well. A fork has the objects
+ * that it needs: a copy of a state changes nothing in it.
+ */
+async function storeBootstrapObjects(assembly: Assembly): Promise<boolean> {
   const { inherited, postStartHooks } = assembly;
   let areStored = inherited !== undefined;
+  let isServiceStored = false;
   if (!areStored) {
     await postStartHooks.run([], async () => {
-      areStored = await copyBootstrapObjects(assembly);
+      const copied = await copyBootstrapObjects(assembly);
+      areStored = copied !== "none";
+      isServiceStored = copied === "all";
     });
   }
   if (areStored) postStartHooks.skip(bootstrapHooks);
   else await createBootstrapObjects(assembly);
+  return isServiceStored;
 }
 
 const bootstrapHooks = [
@@ -86,7 +89,7 @@ export function kubernetesServiceOf(
   port: number | undefined,
 ): Assembly & KubernetesService {
   const network = assembly.options.serviceNetwork ?? defaultNetwork;
-  return { ...assembly, network, port: port ?? defaultPort };
+  return { ...assembly, network, port: port ?? serverPort };
 }
 
 /** Starts listening; answers the port, or undefined for a server without one. */
