@@ -1,3 +1,7 @@
+import { compareUtf8 } from "#base";
+import { goQuote } from "./go-quote.ts";
+import { YamlFault } from "./yaml-faults.ts";
+
 /**
  * What a plain YAML scalar means to Kubernetes, which reads YAML 1.1 as its Go library does:
  * `yes`, `on` and `y` are booleans, `017` is octal, `1_000` a number; times stay texts and there
@@ -53,6 +57,45 @@ export function resolveScalar(text: string): ResolvedScalar {
   if (text.startsWith(".")) return floatOf(text) ?? asText;
   const plain = text.replaceAll("_", "");
   return integerOf(plain) ?? floatOf(plain) ?? asText;
+}
+
+const resolvable: ReadonlySet<string> = new Set(["bool", "int", "float", "null", "timestamp"]);
+/** Names of tags by kind. */
+const tagNames: Readonly<Record<ScalarKind, string>> = {
+  string: "str",
+  null: "null",
+  bool: "bool",
+  int: "int",
+  float: "float",
+  timestamp: "timestamp",
+  merge: "str",
+};
+
+/**
+ * Resolves a scalar with the tag `!!name`; one with another tag is a string.
+ * @throws YamlFault if the text is not of the tag's type
+ */
+export function resolveTagged(text: string, name: string): ResolvedScalar {
+  if (!resolvable.has(name)) return { kind: "string", value: text };
+  const resolved = resolveScalar(text);
+  const found = tagNames[resolved.kind];
+  if (found === name || (name === "float" && found === "int")) return resolved;
+  throw new YamlFault(`yaml: cannot decode !!${found} \`${text}\` as a !!${name}`);
+}
+
+/** A decoded value in Go's syntax (`%#v`). */
+export function goSyntax(value: unknown): string {
+  if (value === null) return "<nil>";
+  if (typeof value === "string") return goQuote(value);
+  if (Array.isArray(value)) return `[]interface {}{${value.map(goElement).join(", ")}}`;
+  if (typeof value !== "object") return String(value);
+  const members = Object.entries(value).sort(([a], [b]) => compareUtf8(a, b));
+  const shown = members.map(([key, member]) => `${goQuote(key)}:${goElement(member)}`);
+  return `map[interface {}]interface {}{${shown.join(", ")}}`;
+}
+
+function goElement(value: unknown): string {
+  return value === null ? "interface {}(nil)" : goSyntax(value);
 }
 
 /** Whether the text as a plain scalar is resolved to the same string. */

@@ -13,15 +13,10 @@ import {
 } from "js-yaml";
 import { TooManyValues } from "#schema";
 import { goQuote } from "./go-quote.ts";
-import { resolveScalar } from "./yaml-scalars.ts";
+import { maxNesting, preambleFault, scannedLine, syntaxFault, YamlFault } from "./yaml-faults.ts";
+import { goSyntax, resolveScalar, resolveTagged } from "./yaml-scalars.ts";
 
-/**
- * Malformed YAML, or YAML that cannot be converted to JSON; the message starts with `yaml: ` and names
- * the line.
- */
-export class YamlFault extends Error {
-  override readonly name = "YamlFault";
-}
+export { YamlFault };
 
 interface ParsedEvents {
   /** What the events' offsets are into; its lines are those of the text. */
@@ -35,8 +30,6 @@ export interface ParsedYaml {
   /** Keys given twice, the last of which won: `line 6: key "a" already set in map`. */
   readonly duplicates: readonly string[];
 }
-
-const maxNesting = 1_000;
 
 /**
  * Parses the first document of a YAML text as Kubernetes does. Aliases are expanded as long as
@@ -52,10 +45,17 @@ export function parseYaml(text: string, maxValues = Number.POSITIVE_INFINITY): P
 
 /** As `parseYaml`, in slices; the first one, which scans the text, is the longest. */
 export function* parseYamlInSlices(text: string, maxValues: number): Slices<ParsedYaml> {
-  const parsed = yield* eventsOf(firstDocument(text));
+  if (controlCharacter.test(text)) throw new YamlFault("yaml: control characters are not allowed");
+  const source = firstDocument(text);
+  const fault = preambleFault(source);
+  if (fault !== undefined) throw fault;
+  const parsed = yield* eventsOf(source);
   yield;
   return yield* new Builder(parsed, maxValues).build();
 }
+
+/** All but tab, line feed, carriage return and next line. */
+const controlCharacter = /[^\P{Cc}\t\n\r\u0085]/u;
 
 /** Maximum number of characters that are parsed again after lines were indented. */
 const maxReparsed = 1_000_000;
@@ -132,6 +132,9 @@ interface Collection {
 
 /** Number of events per slice. */
 const slice = 2_000;
+
+/** An escape of double quotes; groups: digits of \u, digits of \U. */
+const escape = /\\(?:u([\da-fA-F]{4})|U([\da-fA-F]{8})|.)/gs;
 
 /** Builds values from parser events. */
 class Builder {
@@ -248,12 +251,25 @@ class Builder {
     const line = this.lineOf(event.valueStart);
     const explicit = event.tagStart >= 0 ? this.source.slice(event.tagStart, event.tagEnd) : "";
     const quoted = event.style !== SCALAR_STYLE.PLAIN;
+    if (event.style === SCALAR_STYLE.DOUBLE_QUOTED) this.checkEscapes(event);
     const { value, isMerge } = scalarValue(text, quoted, explicit);
     return { value, size: 1, line, isMerge };
   }
 
+  /** JSON and this parser accept halves of surrogate pairs, go-yaml does not. */
+  private checkEscapes({ valueStart, valueEnd }: ScalarEvent): void {
+    const written = this.source.slice(valueStart, valueEnd);
+    if (!/\\u[dD]|\\U/.test(written)) return;
+    for (const { 1: short, 2: long, index } of written.matchAll(escape)) {
+      const code = Number.parseInt(short ?? long ?? "0", 16);
+      if (code <= 0x10ffff && (code < 0xd800 || code > 0xdfff)) continue;
+      const line = scannedLine(this.lineOf(valueStart + index) - 1);
+      throw new YamlFault(`yaml: ${line}found invalid Unicode character escape code`);
+    }
+  }
+
   private set(target: Record<string, unknown>, key: Node, inner: Node): void {
-    const name = keyText(key.value);
+    const name = keyText(key.value, inner.value);
     if (Object.hasOwn(target, name)) {
       const shown = typeof key.value === "string" ? goQuote(key.value) : String(key.value);
       this.duplicates.push(`line ${inner.line}: key ${shown} already set in map`);
@@ -282,10 +298,8 @@ function scalarValue(
   const name = tag.replace(/^(!!|!<tag:yaml\.org,2002:)/, "").replace(/>$/, "");
   const isText = tag === "!" || name === "str";
   if (isText) return { value: text, isMerge: false };
-  if (name === "binary") {
-    return { value: Buffer.from(text, "base64").toString("utf8"), isMerge: false };
-  }
-  const { kind, value } = resolveScalar(text);
+  if (name === "binary") return { value: binaryText(text), isMerge: false };
+  const { kind, value } = name === "" ? resolveScalar(text) : resolveTagged(text, name);
   if (typeof value === "number" && !Number.isFinite(value)) {
     const shown = Number.isNaN(value) ? "NaN" : value > 0 ? "+Inf" : "-Inf";
     throw new YamlFault(`json: unsupported value: ${shown}`);
@@ -293,13 +307,26 @@ function scalarValue(
   return { value, isMerge: kind === "merge" };
 }
 
+/** Base64 with padding and without spaces, in which line breaks have no meaning. */
+const base64 = /^(?:[A-Za-z\d+/]{4})*(?:[A-Za-z\d+/]{2}==|[A-Za-z\d+/]{3}=)?$/;
+
+function binaryText(text: string): string {
+  if (!base64.test(text.replaceAll(/[\r\n]/g, ""))) {
+    throw new YamlFault("yaml: !!binary value contains invalid base64 data");
+  }
+  return Buffer.from(text, "base64").toString("utf8");
+}
+
 /** Converts a scalar key to a string, as JSON requires. @throws YamlFault for other keys */
-function keyText(key: unknown): string {
+function keyText(key: unknown, value: unknown): string {
   const scalar = key as ScalarValue | object;
   if (typeof scalar === "string") return scalar;
-  if (scalar === null || typeof scalar === "object") {
-    const type = scalar === null ? "%!s(<nil>)" : Array.isArray(scalar) ? "slice" : "map";
-    throw new YamlFault(`unsupported map key of type: ${type}`);
+  if (scalar === null) {
+    const shown = `key: <nil>, value: ${goSyntax(value)}`;
+    throw new YamlFault(`unsupported map key of type: %!s(<nil>), ${shown}`);
+  }
+  if (typeof scalar === "object") {
+    throw new YamlFault(`yaml: invalid map key: ${goSyntax(scalar)}`);
   }
   return String(scalar);
 }
@@ -315,106 +342,4 @@ function mergeInto(target: Record<string, unknown>, source: unknown): void {
     throw new YamlFault("yaml: map merge requires map or sequence of maps as the value");
   }
   for (const [key, value] of Object.entries(source)) assign(target, key, value);
-}
-
-interface Reason {
-  readonly pattern: RegExp;
-  readonly words: string;
-}
-
-/** go-yaml's messages for the parser's common errors. */
-const reasons: readonly Reason[] = [
-  {
-    pattern: /tab|cannot start any token|reserved indicator/i,
-    words: "found character that cannot start any token",
-  },
-  {
-    pattern: /bad indentation of a mapping entry|can not read a block mapping entry/i,
-    words: "mapping values are not allowed in this context",
-  },
-  {
-    pattern: /bad indentation of a sequence entry/i,
-    words: "did not find expected '-' indicator",
-  },
-  { pattern: /maxDepth/, words: `exceeded max depth of ${maxNesting}` },
-];
-
-function syntaxFault(error: YAMLException, source: string): YamlFault {
-  const line = error.mark?.line ?? 0;
-  const position = error.mark?.position ?? source.length;
-  const open = openBracket(source.slice(0, position));
-  if (open !== undefined && /deficient|flow|missed comma|node content/.test(error.reason)) {
-    // Such faults are reported one line early, counted as if the text ended with a line break.
-    const atEnd = source.slice(position).trim() === "" && !source.endsWith("\n");
-    const words = /[,[{]\s*$/.test(source.slice(0, position))
-      ? "did not find expected node content"
-      : `did not find expected ',' or '${open}'`;
-    return new YamlFault(`yaml: line ${Math.max(1, atEnd ? line + 1 : line)}: ${words}`);
-  }
-  const lines = source.split("\n");
-  if (/quoted scalar|deficient indentation/.test(error.reason)) {
-    return new YamlFault(`yaml: ${scannedLine(lines.length - 1)}found unexpected end of stream`);
-  }
-  const column = position - (source.lastIndexOf("\n", position - 1) + 1);
-  const block = blockFault(lines, { line, column });
-  if (block !== undefined) return new YamlFault(block);
-  if (/tab characters/.test(error.reason) && endsPlain(source.split("\n")[line - 1] ?? "")) {
-    const why = "found a tab character that violates indentation";
-    return new YamlFault(`yaml: line ${line + 1}: ${why}`);
-  }
-  const words = reasons.find(({ pattern }) => pattern.test(error.reason))?.words ?? error.reason;
-  return new YamlFault(`yaml: ${scannedLine(line)}${words}`);
-}
-
-/** The line of a fault of go-yaml's scanner, which does not name the first line. */
-function scannedLine(line: number): string {
-  return line === 0 ? "" : `line ${line + 1}: `;
-}
-
-/**
- * The fault of an entry that does not fit into the blocks above it: one that begins with a
- * reserved indicator, or one with an indentation that no open block has. undefined for all others.
- */
-function blockFault(
-  lines: readonly string[],
-  { line, column }: { readonly line: number; readonly column: number },
-): string | undefined {
-  const text = lines[line] ?? "";
-  if (/[@`]/.test(text[column] ?? "") || (column > 0 && text[column] === "%")) {
-    return `yaml: ${scannedLine(line)}found character that cannot start any token`;
-  }
-  const indent = text.search(/[^ ]/);
-  if (line === 0 || indent < column || !/^(- |[^\s#]+:( |$))/.test(text.slice(indent))) {
-    return undefined;
-  }
-  const entry = blockEntry(lines, line, indent);
-  if (entry === undefined) return undefined;
-  const isSequence = entry.trimStart().startsWith("- ");
-  const words = isSequence ? "did not find expected '-' indicator" : "did not find expected key";
-  // The parser of go-yaml counts lines from 0.
-  return `yaml: line ${line}: ${words}`;
-}
-
-/** The last entry of the innermost block that is still open at a line with this indentation. */
-function blockEntry(lines: readonly string[], line: number, indent: number): string | undefined {
-  return lines.slice(0, line).findLast((text) => {
-    const own = text.search(/[^ ]/);
-    return own >= 0 && own <= indent && text[own] !== "#";
-  });
-}
-
-/** Whether the line ends in a plain scalar, which the next line could continue. */
-function endsPlain(line: string): boolean {
-  return !line.includes("#") && /[^\s:\-,"'|>[\]{}]\s*$/.test(line);
-}
-
-/** The closing bracket of the innermost open flow collection at the end of the text. */
-function openBracket(text: string): string | undefined {
-  const open: string[] = [];
-  for (const [found] of text.matchAll(/"(?:[^"\\]|\\.)*"|'[^']*'|[[\]{}]/gs)) {
-    if (found === "[") open.push("]");
-    else if (found === "{") open.push("}");
-    else if (found === "]" || found === "}") open.pop();
-  }
-  return open.at(-1);
 }
