@@ -337,8 +337,11 @@ describe("strategic merge patch", () => {
     [
       { containers: [null] },
       500,
-      "list element types are not identical: map[string]interface {}, <nil>",
+      "list element types are not identical: " +
+        "[[map[env:[map[name:A value:1] map[name:B]] image:1 name:one] " +
+        "map[image:2 name:two] map[name:three]] [<nil>]]",
     ],
+    [{ "$setElementOrder/containers": ["b"] }, 500, "value for key 0 is not a map"],
   ];
   for (const [patch, code, message] of refused) {
     it(`rejects ${JSON.stringify(patch)}`, () => {

@@ -132,8 +132,10 @@ function orderLists(original: JsonObject, patch: JsonObject, { scope, work }: Me
           ? before
           : mergeList(before, change, { rules, work });
     work.spend(list.length + order.length);
-    for (const element of order) {
-      if (mergeKey !== undefined) mergeKeyOf(element, mergeKey);
+    for (const [index, element] of order.entries()) {
+      if (mergeKey === undefined) break;
+      if (isJsonObject(element)) mergeKeyOf(element, mergeKey);
+      else throw new PatchFault(`value for key ${index} is not a map`, 500);
     }
     const parts = partitioned(list, order, mergeKey);
     assign(original, field, ordered(parts, { order, live: before ?? [], mergeKey }));
@@ -245,9 +247,11 @@ function mergeList(
 /** Checks that all elements have one JSON type; returns whether they are objects. */
 function checkElements(original: readonly unknown[], patch: readonly unknown[]): boolean {
   const types = new Set([...original, ...patch].map(goTypeOf));
-  if (types.size > 1 || types.has("[]interface {}")) {
-    const why = types.size > 1 ? "list element types are not identical" : "lists of lists";
-    throw new PatchFault(`${why}: ${[...types].join(", ")}`, 500);
+  const [first] = types;
+  if (first === "[]interface {}") throw new PatchFault("lists of lists are not supported", 500);
+  if (types.size > 1) {
+    const lists = goValue([original, patch]);
+    throw new PatchFault(`list element types are not identical: ${lists}`, 500);
   }
   return types.has("map[string]interface {}");
 }
