@@ -271,6 +271,7 @@ describe("discovery formats", () => {
       assert.equal(envelope.kind, struct.name);
       const want = read(path, accept.replace(protobuf, "application/json"));
       const got = toJsonValue(struct, fromProtobuf(struct, envelope.raw) as never);
+      assert.equal(envelope.apiVersion, want.apiVersion ?? "");
       delete want.kind;
       delete want.apiVersion;
       assert.deepEqual(got, want);

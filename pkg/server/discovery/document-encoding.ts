@@ -29,7 +29,7 @@ export function encodeDocument(document: Document, format: Format): Uint8Array {
       const struct = structs.get(document.kind);
       assert(struct !== undefined, `${document.kind} is not a discovery document`);
       const message = toProtobuf(struct, fromJson(struct, document, { root: true }));
-      const apiVersion = document.apiVersion ?? "v1";
+      const { apiVersion = "" } = document;
       return wrapEnvelope({ apiVersion, kind: document.kind }, message);
     }
   }
