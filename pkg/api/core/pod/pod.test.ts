@@ -274,6 +274,14 @@ describe("Pod subresources", () => {
     ]);
   });
 
+  it("refuse a lifecycle of an ephemeral container, even an empty one", () => {
+    const wrong = { ...ephemeral, lifecycle: {}, ports: [] };
+    const next = updated(pod, created(pod, one()), one({ ephemeralContainers: [wrong] }), write);
+    assert.deepEqual(next.complaints, [
+      "Forbidden spec.ephemeralContainers[0].lifecycle: cannot be set for an Ephemeral Container",
+    ]);
+  });
+
   const resize = (sketch: Sketch): Outcome =>
     updated(pod, created(pod, one({}, asks("1"))), sketch, { subresource: "resize" });
 

@@ -205,6 +205,11 @@ const notEphemeral = [
   "lifecycle",
 ] as const;
 
+/** Whether a field has the zero value of its Go type; a pointer to an empty struct is not zero. */
+function isZero(field: (typeof notEphemeral)[number], value: unknown): boolean {
+  return field === "lifecycle" ? value === undefined : isEmpty(value);
+}
+
 function isEmpty(value: unknown): boolean {
   if (value === undefined || value === null) return true;
   return typeof value === "object" && Object.values(value).every(isEmpty);
@@ -232,7 +237,7 @@ export function checkEphemeralContainers(path: Path, pod: Pod): void {
 function checkEphemeral(container: EphemeralContainer, path: Path, problems: Problems): void {
   const detail = "cannot be set for an Ephemeral Container";
   for (const field of notEphemeral) {
-    if (!isEmpty(container[field])) problems.forbidden(path.child(field), detail);
+    if (!isZero(field, container[field])) problems.forbidden(path.child(field), detail);
   }
   for (const [index, mount] of (container.volumeMounts ?? []).entries()) {
     const itemPath = path.child("volumeMounts").index(index);
