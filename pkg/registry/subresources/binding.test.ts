@@ -44,6 +44,12 @@ describe("binding subresource", () => {
     assert.equal(await refusal(withoutNode), "500 - target.name: Required value");
   });
 
+  it("ignores the uid of a binding that is posted to bindings", async () => {
+    const metadata = { name: "p", uid: "other" };
+    await test.post("v1/bindings/ns", { metadata, target: { name: "n" } });
+    assert.equal((await test.get("v1/pods/ns/p")).object.spec.nodeName, "n");
+  });
+
   it("accepts one of many concurrent bindings", async () => {
     const outcomes = await Promise.all(
       Array.from({ length: 20 }, (_, n) =>

@@ -11,7 +11,7 @@ import type {
   WriteResponse,
 } from "../contract.ts";
 import { type RegistryContext, hookContext } from "../context.ts";
-import { matchNamespace } from "../write/metadata.ts";
+import { matchNamespace, resetSystemFields } from "../write/metadata.ts";
 import { runAdmission } from "../admission/handler.ts";
 import { checkPreconditions } from "../write/preconditions.ts";
 import { reportingWarnings } from "../write/write.ts";
@@ -54,6 +54,8 @@ async function bindDecoded(
   const bindings = coreResource(registry, "bindings");
   const { metadata } = binding;
   matchNamespace(request, metadata);
+  // kube-apiserver keeps the uid, a precondition, in the subresource only.
+  if (request.subresource === "") resetSystemFields(metadata);
   const name: string = metadata.name ?? "";
   if (request.subresource !== "" && name !== request.name) {
     throw badRequest("name in URL does not match name in Binding object");
