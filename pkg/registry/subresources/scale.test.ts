@@ -52,7 +52,9 @@ describe("scale subresource", () => {
     for (const write of [test.put, test.patch]) {
       const { resourceVersion, uid } = object.metadata;
       const other = { metadata: { name: "d", uid: `not-${uid}` }, spec: { replicas: 9 } };
-      assert.match(await refusal(write(scale, other)), /^409 Conflict .*UID in precondition: not-/);
+      const refused = await refusal(write(scale, other));
+      assert.match(refused, /^409 Conflict .*Precondition failed: UID in precondition: not-/);
+      assert.equal(refused.includes("deployments/scale.apps"), write === test.patch, refused);
       const old = { metadata: { name: "d", resourceVersion }, spec: { replicas: 9 } };
       assert.match(await refusal(write(scale, old)), /^409 Conflict .*has been modified/);
     }

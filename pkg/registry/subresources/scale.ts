@@ -2,6 +2,7 @@ import { atOnce, deepClone } from "#base";
 import { checkScale } from "#api";
 import { ManagedFieldsError, toParent, type ReplicasField, toSubresource } from "#fieldmanager";
 import {
+  conflict,
   groupVersionOf,
   internalError,
   invalid,
@@ -26,7 +27,6 @@ import { configurationApplier } from "../write/server-side-apply.ts";
 import type { RegistryContext } from "../context.ts";
 import { matchName, matchNamespace } from "../write/metadata.ts";
 import { updateManagedFields, setManagedFields } from "../write/managed-fields.ts";
-import { checkPreconditions } from "../write/preconditions.ts";
 import { patchApplier } from "../write/patch.ts";
 import { changeBySubresource } from "../write/pipeline.ts";
 import type { ObjectChange } from "../write/write.ts";
@@ -99,13 +99,25 @@ async function patchScale(
     const scale = patchScaleObject(virtualItem(resource, before, parent.revision));
     matchNamespace(request, scale.object.metadata);
     matchName(request, scale.object.metadata);
-    const uid: string | undefined = scale.object.metadata.uid || undefined;
-    checkPreconditions(registry, request, { uid, current });
-    return withScale(registry, request, { parent, scale, access });
+    const scaled = withScale(registry, request, { parent, scale, access });
+    checkPatchedUid(request, scale.object, parent.object);
+    return scaled;
   };
   const { dryRun } = options;
   const response = await changeBySubresource(registry, request, { change, uid: undefined, dryRun });
   return { ...response, item: scaleItem(resource, response.item, access) };
+}
+
+/**
+ * Throws 409 if a patch changed the uid of a Scale, in the words of the strategies of built-in kinds;
+ * kube-apiserver ignores the uid in a Scale of a custom resource.
+ */
+function checkPatchedUid({ resource, name }: ResourceRequest, scale: any, parent: any): void {
+  const { uid } = scale.metadata;
+  if (!uid || uid === parent.metadata.uid || resource.kind.custom !== undefined) return;
+  const why = `UID in precondition: ${uid}, UID in object meta: ${parent.metadata.uid}`;
+  const subresource = { group: resource.group, plural: `${resource.kind.plural}/scale` };
+  throw conflict(subresource, name, `Precondition failed: ${why}`);
 }
 
 /** Returns a function that patches or applies to the current Scale, and updates its managedFields. */
