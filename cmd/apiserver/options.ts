@@ -15,7 +15,7 @@ import {
   type StartOptions,
   type StorageOptions,
 } from "#controlplane";
-import { mostNodes, simulationFlags } from "../nodes/flags.ts";
+import { maxNodes, simulationFlags } from "../nodes/flags.ts";
 import { aggregationOptions } from "./aggregation-flags.ts";
 import { authenticationOptions, reloadedFile } from "./authentication-flags.ts";
 import { authorizationOptions } from "./authorization-flags.ts";
@@ -59,7 +59,7 @@ const localFlags = {
     1,
     "number of simulated nodes, whose pods reach Running without containers; 0 = none, for " +
       "clusters with real kubelets",
-    { minimum: 0, maximum: mostNodes },
+    { minimum: 0, maximum: maxNodes },
   ),
   ...simulationFlags,
 } as const;
@@ -190,8 +190,8 @@ function certificateOptions(values: Values): Pick<StartOptions, "serving" | "cli
 }
 
 function serviceAccountOptions(values: Values): StartOptions["serviceAccounts"] {
-  const mostSeconds = values["service-account-max-token-expiration"] / 1000;
-  if (mostSeconds !== 0 && (mostSeconds < 3600 || mostSeconds > 2 ** 32)) {
+  const maxSeconds = values["service-account-max-token-expiration"] / 1000;
+  if (maxSeconds !== 0 && (maxSeconds < 3600 || maxSeconds > 2 ** 32)) {
     throw new UsageError(
       "--service-account-max-token-expiration must be between 1h and 2^32 seconds",
     );
@@ -204,7 +204,7 @@ function serviceAccountOptions(values: Values): StartOptions["serviceAccounts"] 
     ),
     jwksUri: values["service-account-jwks-uri"],
     extends: values["service-account-extend-token-expiration"],
-    ...optional("mostSeconds", mostSeconds || undefined),
+    ...optional("maxSeconds", maxSeconds || undefined),
     ...optional("signingKey", readFlagFile(values, "service-account-signing-key-file")),
   };
 }

@@ -24,7 +24,7 @@ export function selectedStore(name: string | undefined, dataDirectory: string): 
 
 const askMs = 2_000;
 /** Size limit of the response in bytes; etcd itself responds 404 with a short body. */
-const mostBytes = 10_000;
+const maxBytes = 10_000;
 
 /** The store that the stand-in at `endpoint` serves; undefined if `endpoint` is not a stand-in. */
 export async function askStore(endpoint: string): Promise<EnvtestStore | undefined> {
@@ -33,7 +33,7 @@ export async function askStore(endpoint: string): Promise<EnvtestStore | undefin
   try {
     const response = await fetch(new URL(storePath, endpoint), { signal, redirect: "error" });
     const length = Number(response.headers.get("content-length") ?? 0);
-    if (response.status !== 200 || length > mostBytes) {
+    if (response.status !== 200 || length > maxBytes) {
       await response.body?.cancel();
       return undefined;
     }

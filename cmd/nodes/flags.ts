@@ -85,7 +85,7 @@ export const simulationFlags = {
 } as const;
 
 /** Maximum number of simulated nodes of one process. */
-export const mostNodes = 20_000;
+export const maxNodes = 20_000;
 
 /** @throws UsageError for invalid quantities and CIDRs */
 export function simulationSettings(

@@ -7,11 +7,11 @@ import { logFormat, loggingFlags } from "../flags/logging-flags.ts";
 import type { FlagGroup } from "../flags/help.ts";
 import { flag, type FlagValues, parseFlags } from "../flags/parse.ts";
 import { readNamed } from "../flags/read-named.ts";
-import { mostNodes, simulationFlags, simulationSettings } from "./flags.ts";
+import { maxNodes, simulationFlags, simulationSettings } from "./flags.ts";
 
 const nodesFlags = {
   kubeconfig: flag("string", "", "kubeconfig file with the API server and the credentials for it"),
-  count: flag("int", 1, "number of simulated nodes", { minimum: 1, maximum: mostNodes }),
+  count: flag("int", 1, "number of simulated nodes", { minimum: 1, maximum: maxNodes }),
   "node-ip": flag(
     "ip",
     "",

@@ -47,10 +47,10 @@ interface Answer {
   readonly body?: unknown;
 }
 
-const mostForks = 256;
-const mostBodyBytes = 64 * 1024;
+const maxForks = 256;
+const maxBodyBytes = 64 * 1024;
 /** Maximum time of one advance of the clock in milliseconds; a year fires millions of timers. */
-const mostAdvanceMs = 366 * 86_400_000;
+const maxAdvanceMs = 366 * 86_400_000;
 const done: Answer = { code: 204 };
 
 /**
@@ -156,8 +156,8 @@ export class ControlServer {
   };
 
   private async fork(server: TestServer): Promise<Answer> {
-    if (this.forks.size + this.starting >= mostForks) {
-      throw new ControlError(429, `the limit of ${mostForks} forks is reached; delete some`);
+    if (this.forks.size + this.starting >= maxForks) {
+      throw new ControlError(429, `the limit of ${maxForks} forks is reached; delete some`);
     }
     const name = String(++this.count);
     this.starting++;
@@ -206,7 +206,7 @@ async function moveClock(clock: VirtualClock, body: Readonly<Record<string, unkn
   }
   const until = to === undefined ? clock.now() + (advanceMs as number) : Date.parse(String(to));
   const distance = until - clock.now();
-  if (!(distance >= 0 && distance <= mostAdvanceMs)) {
+  if (!(distance >= 0 && distance <= maxAdvanceMs)) {
     throw new TypeError("the clock can only advance, by at most a year");
   }
   await clock.advance(distance);
@@ -262,7 +262,7 @@ async function bodyOf(request: IncomingMessage): Promise<unknown> {
   let size = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
     size += chunk.length;
-    if (size > mostBodyBytes) throw new ControlError(413, `more than ${mostBodyBytes} bytes`);
+    if (size > maxBodyBytes) throw new ControlError(413, `more than ${maxBodyBytes} bytes`);
     chunks.push(chunk);
   }
   return size === 0 ? undefined : parseJsonText(Buffer.concat(chunks).toString("utf8"));

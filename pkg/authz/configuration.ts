@@ -104,8 +104,8 @@ export function parseAuthorizationConfiguration(
   return configured;
 }
 
-const mostConditions = 64;
-const longestCallMs = 30_000;
+const maxConditions = 64;
+const maxCallMs = 30_000;
 const defaultAuthorizedMs = 300_000;
 const defaultUnauthorizedMs = 30_000;
 
@@ -187,7 +187,7 @@ class Check {
   private timeout(text: string, path: Path): void {
     const value = milliseconds(text);
     if (value === 0) this.problems.required(path);
-    else if (value < 0 || value > longestCallMs) {
+    else if (value < 0 || value > maxCallMs) {
       this.problems.invalid(path, text, "must be > 0s and <= 30s");
     }
   }
@@ -219,8 +219,8 @@ class Check {
       this.oneOf(matchConditionSubjectAccessReviewVersion, ["v1"], version);
     }
     const place = path.child("matchConditions");
-    if (matchConditions.length > mostConditions) {
-      this.problems.tooMany(place, matchConditions.length, mostConditions);
+    if (matchConditions.length > maxConditions) {
+      this.problems.tooMany(place, matchConditions.length, maxConditions);
       return [];
     }
     const seen = new Set<string>();

@@ -10,7 +10,7 @@ export interface HeldPort {
 /** Lower than what systems give to clients, and to servers that ask for any port. */
 const lowest = 20_000;
 const count = 10_000;
-const mostTries = 100;
+const maxAttempts = 100;
 
 /**
  * Reserves a port for a process that starts later; 0 = any free one. Between the release and that start,
@@ -23,7 +23,7 @@ export async function holdPort(port: number): Promise<HeldPort> {
     try {
       return await listening(lowest + cryptoRandom.below(count));
     } catch (error) {
-      if (tries === mostTries) throw error;
+      if (tries === maxAttempts) throw error;
     }
   }
 }

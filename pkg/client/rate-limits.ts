@@ -41,14 +41,14 @@ export class TokenBucket {
 export class Backoff {
   private readonly failures = new Map<string, number>();
 
-  constructor(private readonly limits: { readonly firstMs: number; readonly longestMs: number }) {}
+  constructor(private readonly limits: { readonly firstMs: number; readonly maxMs: number }) {}
 
   /** Counts a failure; returns the delay in ms until the next attempt. */
   next(key: string): number {
     const failed = this.failures.get(key) ?? 0;
     this.failures.set(key, failed + 1);
-    const { firstMs, longestMs } = this.limits;
-    return Math.min(longestMs, firstMs * 2 ** Math.min(failed, 50));
+    const { firstMs, maxMs } = this.limits;
+    return Math.min(maxMs, firstMs * 2 ** Math.min(failed, 50));
   }
 
   failed(key: string): number {

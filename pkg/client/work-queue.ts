@@ -12,7 +12,7 @@ export interface WorkQueueOptions {
   /** Called for failures that will be retried. */
   readonly report: (what: string, error: unknown) => void;
   /** Delays after failures; default 5 ms, doubling up to 1000 s. */
-  readonly delays?: { readonly firstMs: number; readonly longestMs: number };
+  readonly delays?: { readonly firstMs: number; readonly maxMs: number };
 }
 
 /** Processes one key. An exception requeues it with backoff. */
@@ -39,7 +39,7 @@ interface Delay {
 
 /** Maximum delay of Node's timers, about 24 days. */
 const maxSleepMs = 2 ** 31 - 1;
-const defaultDelays = { firstMs: 5, longestMs: 1_000_000 };
+const defaultDelays = { firstMs: 5, maxMs: 1_000_000 };
 /** Rate limit of retries over all keys. */
 const retryRate = { perSecond: 10, burst: 100 };
 /** Number of consecutive failures that are not reported, as the first are often conflicts. */

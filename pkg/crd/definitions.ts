@@ -219,7 +219,7 @@ class Definitions {
   }
 }
 
-const delays = { firstMs: 20, longestMs: 5_000 };
+const delays = { firstMs: 20, maxMs: 5_000 };
 /** Concurrent syncs, so that the deletion of one definition's objects does not delay the others. */
 const workers = 8;
 

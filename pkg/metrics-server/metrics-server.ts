@@ -25,7 +25,7 @@ const namespace = "kube-system";
 const name = "metrics-server";
 /** Validity of the serving certificate, which is issued at each start. */
 const validDays = 365;
-const longestChain = 10;
+const maxChainLength = 10;
 const retryMs = 1_000;
 const healthPaths = new Set(["/healthz", "/livez", "/readyz"]);
 
@@ -189,7 +189,7 @@ function credentialsOf(request: IncomingMessage, path: string): Credentials {
 function certificateOf(socket: TLSSocket): PeerCertificate | undefined {
   const chain: X509Certificate[] = [];
   let current: DetailedPeerCertificate | undefined = socket.getPeerCertificate(true);
-  while (current?.raw !== undefined && chain.length < longestChain) {
+  while (current?.raw !== undefined && chain.length < maxChainLength) {
     chain.push(new X509Certificate(current.raw));
     const issuer: DetailedPeerCertificate | undefined = current.issuerCertificate;
     current = issuer === current ? undefined : issuer;

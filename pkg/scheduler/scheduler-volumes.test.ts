@@ -8,7 +8,7 @@ import { defaultSchedulerSettings, runScheduler } from "./index.ts";
 const podsPath = "v1/pods/ns";
 const zoneLabel = "topology.kubernetes.io/zone";
 const driver = "csi.example.com";
-const mostAttached = 2;
+const maxAttached = 2;
 
 const start = (test: TestRegistry) =>
   startController((context) => runScheduler(context, defaultSchedulerSettings), { test });
@@ -23,7 +23,7 @@ async function makeNode(test: TestRegistry, name: string, zone: string): Promise
   await test.post("v1/nodes", { metadata, status: { allocatable, capacity: allocatable } });
   await test.post("storage.k8s.io/v1/csinodes", {
     metadata: { name },
-    spec: { drivers: [{ name: driver, nodeID: name, allocatable: { count: mostAttached } }] },
+    spec: { drivers: [{ name: driver, nodeID: name, allocatable: { count: maxAttached } }] },
   });
 }
 
@@ -84,7 +84,7 @@ function conflict(pod: any, node: any, others: readonly any[], volumes: readonly
   if (volume.spec.accessModes[0] === "ReadWriteOncePod" && users.length > 0) return "user";
   const here = others.filter(({ spec }) => spec.nodeName === node.metadata.name).map(claimOf);
   const attached = new Set([name, ...here.filter((each) => each !== "")]);
-  return attached.size > mostAttached ? "limit" : "";
+  return attached.size > maxAttached ? "limit" : "";
 }
 
 /** Asserts that all bound pods may be where they are; names the pending ones that fit somewhere. */

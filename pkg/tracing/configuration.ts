@@ -20,7 +20,7 @@ const versions = ["v1", "v1beta1", "v1alpha1"].map((version) =>
   resolve(`apiserver.config.{api}/${version}`, kubernetes),
 );
 const defaultEndpoint = "localhost:4317";
-const most = 1_000_000;
+const maxSamplesPerMillion = 1_000_000;
 
 /**
  * Parses and validates a TracingConfiguration.
@@ -52,7 +52,7 @@ function urlOf(endpoint: string, path: Path, problems: Problems): string {
 
 function checkRate(rate: number, path: Path, problems: Problems): void {
   if (rate < 0) problems.invalid(path, rate, "sampling rate must be positive");
-  if (rate > most) {
+  if (rate > maxSamplesPerMillion) {
     const story = "sampling rate per million must be less than or equal to one million";
     problems.invalid(path, rate, story);
   }

@@ -22,7 +22,7 @@ interface Making {
 }
 
 const graceMs = 15_000;
-const mostStarts = 5;
+const maxStarts = 5;
 const downMs = [50, 300, 1000];
 const stoppedMs = [200, 1000, 3000];
 /** The last is longer than any lease, and than servers wait for an answer. */
@@ -41,7 +41,7 @@ async function start(process: LocalProcess): Promise<void> {
     try {
       return await process.start();
     } catch (error) {
-      if (!(error instanceof ProcessEndedError) || attempt >= mostStarts) throw error;
+      if (!(error instanceof ProcessEndedError) || attempt >= maxStarts) throw error;
     }
   }
 }

@@ -73,7 +73,7 @@ export interface Failure {
   readonly isError: boolean;
 }
 
-const longestMessage = 5 * 1024;
+const maxMessageLength = 5 * 1024;
 
 /** Evaluates all validations in order. An exceeded cost budget is returned as the only failure. */
 export async function failuresOf(
@@ -126,7 +126,7 @@ async function evaluateMessage(
   if (messageExpression === undefined) return "";
   const { value } = await evaluation.run(messageExpression);
   const text = typeof value === "string" ? value.trim() : "";
-  return text.includes("\n") || Buffer.byteLength(text) > longestMessage ? "" : text;
+  return text.includes("\n") || Buffer.byteLength(text) > maxMessageLength ? "" : text;
 }
 
 /** Audit annotations by key, and evaluation errors. */

@@ -24,7 +24,7 @@ export interface AvailabilityOptions extends ServerAccess {
 
 const resyncMs = 30_000;
 /** Backoff after a failed check. */
-const delays = { firstMs: 5, longestMs: 30_000 };
+const delays = { firstMs: 5, maxMs: 30_000 };
 const workers = 5;
 
 /**

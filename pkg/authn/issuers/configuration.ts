@@ -27,7 +27,7 @@ export interface AuthenticationConfiguration {
 const versions = ["v1", "v1beta1", "v1alpha1"].map(
   (version) => `apiserver.config.{api}/${version}`,
 );
-const mostIssuers = 64;
+const maxIssuers = 64;
 
 export interface CheckOptions {
   readonly domain: Domain;
@@ -76,8 +76,8 @@ function checkJwt(
   options: CheckOptions,
 ): readonly JwtIssuerOptions[] {
   const root = Path.of("jwt");
-  if (issuers.length > mostIssuers) {
-    problems.tooMany(root, issuers.length, mostIssuers);
+  if (issuers.length > maxIssuers) {
+    problems.tooMany(root, issuers.length, maxIssuers);
     return [];
   }
   const urls = new Set<string>();

@@ -12,7 +12,7 @@ export interface FetchOptions {
 }
 
 const timeoutMs = 10_000;
-const longestDocument = 1024 * 1024;
+const maxDocumentBytes = 1024 * 1024;
 
 /** Fetches a JSON document, like `fetchText`. */
 export async function fetchJson(url: string, options: FetchOptions): Promise<unknown> {
@@ -64,7 +64,7 @@ function begin(url: string, { ca, signal, token = "" }: FetchOptions): Promise<I
 }
 
 async function textOf(answer: IncomingMessage): Promise<string> {
-  const text = await textWithin(answer, longestDocument);
+  const text = await textWithin(answer, maxDocumentBytes);
   if (text !== undefined) return text;
-  throw new Error(`the document is longer than ${longestDocument} bytes`);
+  throw new Error(`the document is longer than ${maxDocumentBytes} bytes`);
 }

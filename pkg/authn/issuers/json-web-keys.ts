@@ -1,7 +1,7 @@
 import { createPublicKey, type JsonWebKey } from "node:crypto";
 import { algorithmsOf, type VerifyingKey } from "../jwt/signing-keys.ts";
 
-const mostKeys = 100;
+const maxKeys = 100;
 
 /**
  * Verifying keys of a JSON Web Key Set (RFC 7517), one per key and allowed algorithm. Skips keys that cannot
@@ -11,7 +11,7 @@ const mostKeys = 100;
 export function webKeys(document: unknown, allowed: readonly string[]): readonly VerifyingKey[] {
   const { keys } = (document ?? {}) as { readonly keys?: unknown };
   if (!Array.isArray(keys)) throw new Error("the answer is no JSON Web Key Set");
-  return keys.slice(0, mostKeys).flatMap((key) => verifyingKeys(key, allowed));
+  return keys.slice(0, maxKeys).flatMap((key) => verifyingKeys(key, allowed));
 }
 
 function verifyingKeys(key: unknown, allowed: readonly string[]): readonly VerifyingKey[] {

@@ -69,7 +69,7 @@ describe("TokenRequests", () => {
   });
 
   it("are limited to the maximum validity of the server", async () => {
-    const { claims, spec } = await ask({ expirationSeconds: 86_400 }, { mostSeconds: 7200 });
+    const { claims, spec } = await ask({ expirationSeconds: 86_400 }, { maxSeconds: 7200 });
     assert.deepEqual([spec.expirationSeconds, claims.exp], [7200, now / 1000 + 7200]);
     assert.deepEqual(warnings, ["requested expiration of 86400 seconds shortened to 7200 seconds"]);
     await assert.rejects(ask({ expirationSeconds: 599 }), /may not specify a duration less than/);

@@ -13,7 +13,7 @@ export interface TokenRequestOptions {
   /** Default audiences of tokens. */
   readonly audiences: readonly string[];
   /** Maximum lifetime in seconds; longer requests are shortened; absent = no limit. */
-  readonly mostSeconds?: number;
+  readonly maxSeconds?: number;
   /** `--service-account-extend-token-expiration`: tokens for a year for clients that never reload them. */
   readonly extends: boolean;
   readonly read: ReadObject;
@@ -21,7 +21,7 @@ export interface TokenRequestOptions {
 }
 
 const leastSeconds = 600;
-const mostRequested = 2 ** 32;
+const maxRequested = 2 ** 32;
 /**
  * Expiration in seconds of tokens that ServiceAccount admission requests. They are extended to a year, since
  * old clients read them only once; use after the requested hour is reported as stale.
@@ -82,11 +82,11 @@ class Issue {
   private lifetime(): number {
     const { object, warn } = this.question;
     const wanted = Number(object.spec.expirationSeconds);
-    const { mostSeconds = Infinity } = this.options;
-    if (wanted <= mostSeconds) return wanted;
-    warn(`requested expiration of ${wanted} seconds shortened to ${mostSeconds} seconds`);
-    object.spec.expirationSeconds = mostSeconds;
-    return mostSeconds;
+    const { maxSeconds = Infinity } = this.options;
+    if (wanted <= maxSeconds) return wanted;
+    warn(`requested expiration of ${wanted} seconds shortened to ${maxSeconds} seconds`);
+    object.spec.expirationSeconds = maxSeconds;
+    return maxSeconds;
   }
 
   private checkName(): void {
@@ -193,7 +193,7 @@ function checkSeconds(seconds: number | bigint, problems: Problems): void {
   if (seconds < leastSeconds) {
     problems.invalid(path, seconds, "may not specify a duration less than 10 minutes");
   }
-  if (seconds > mostRequested) {
+  if (seconds > maxRequested) {
     problems.invalid(path, seconds, "may not specify a duration larger than 2^32 seconds");
   }
 }

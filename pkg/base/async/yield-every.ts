@@ -1,5 +1,5 @@
 /** Longest time in milliseconds that one piece of work may hold the event loop. */
-const longest = 5;
+const maxSliceMs = 5;
 
 /** Work that waits for its next turn, in order of arrival. */
 const waiting: (() => void)[] = [];
@@ -12,7 +12,7 @@ const waiting: (() => void)[] = [];
 export function yieldEvery(): () => Promise<void> | undefined {
   let since = performance.now();
   return () => {
-    if (performance.now() - since < longest) return undefined;
+    if (performance.now() - since < maxSliceMs) return undefined;
     return new Promise((resolve) => {
       waiting.push(() => {
         since = performance.now();

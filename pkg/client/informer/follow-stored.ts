@@ -13,7 +13,7 @@ interface FollowedCollection {
 }
 
 /** Short backoff: there is no network in between, and authorization depends on these objects. */
-const delays = { firstMs: 250, longestMs: 5_000 };
+const delays = { firstMs: 250, maxMs: 5_000 };
 
 /** Runs a reflector on a resource of this process's registry, as the API server's user. */
 export function followStored<T extends ApiObject>(

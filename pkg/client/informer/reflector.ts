@@ -23,13 +23,13 @@ export interface ReflectorOptions<T extends ApiObject> {
   /** Called for failures that will be retried. */
   readonly report: (what: string, error: unknown) => void;
   /** Backoff after failures, with up to 100 % jitter. */
-  readonly delays?: { readonly firstMs: number; readonly longestMs: number };
+  readonly delays?: { readonly firstMs: number; readonly maxMs: number };
 }
 
 const pageSize = 500;
 /** Minimum watch timeout; a random value between this and twice this spreads the watches of a process. */
 const watchSeconds = 300;
-const defaultDelays = { firstMs: 800, longestMs: 30_000 };
+const defaultDelays = { firstMs: 800, maxMs: 30_000 };
 /** Duration in ms of a list and watch after which the backoff is reset. */
 const backoffResetMs = 60_000;
 /**

@@ -26,7 +26,7 @@ export async function runNamespaceController(
   context: ControllerContext,
   { settleMs, namespaceWorkers: workers }: NamespaceOptions,
 ): Promise<void> {
-  const delays = { firstMs: minBackoffMs, longestMs: maxBackoffMs };
+  const delays = { firstMs: minBackoffMs, maxMs: maxBackoffMs };
   const queue = newWorkQueue({ ...context, delays }, "namespace");
   const seen = new Map<string, number>();
   const all = context.informers.of(namespaces);

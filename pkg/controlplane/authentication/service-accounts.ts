@@ -25,7 +25,7 @@ export interface ServiceAccountOptions {
   /** URI of the JSON Web Key Set; default: below the issuer. */
   readonly jwksUri?: string;
   /** Maximum validity of a requested token, in seconds; absent = no limit. */
-  readonly mostSeconds?: number;
+  readonly maxSeconds?: number;
   /**
    * Extend the validity of tokens projected into pods to a year, for clients that do not reload
    * them; default true.
@@ -40,7 +40,7 @@ export interface ServiceAccountKeys {
   readonly key: SigningKey;
   readonly accepted: readonly VerifyingKey[];
   readonly jwksUri: string;
-  readonly mostSeconds?: number;
+  readonly maxSeconds?: number;
   readonly extends: boolean;
 }
 
@@ -71,7 +71,7 @@ function keysOf(options: ServiceAccountOptions): ServiceAccountKeys {
       const { key } = this;
       return [key, ...more.filter(({ id }) => id !== key.id)];
     },
-    ...(options.mostSeconds === undefined ? {} : { mostSeconds: options.mostSeconds }),
+    ...(options.maxSeconds === undefined ? {} : { maxSeconds: options.maxSeconds }),
     extends: options.extends ?? true,
     jwksUri: options.jwksUri || `${issuer.replace(/\/$/, "")}${keysPath}`,
   };

@@ -102,11 +102,11 @@ function tokenRequestOptions(
   read: ReadObject,
   domain: Domain,
 ): TokenRequestOptions {
-  const { issuer, audiences, mostSeconds, extends: isExtended } = keys;
+  const { issuer, audiences, maxSeconds, extends: isExtended } = keys;
   return {
     issuer,
     audiences,
-    ...(mostSeconds === undefined ? {} : { mostSeconds }),
+    ...(maxSeconds === undefined ? {} : { maxSeconds }),
     extends: isExtended,
     get key() {
       return keys.key;

@@ -9,7 +9,7 @@ const lifeSeconds = 3600;
 const renewAfter = 0.8;
 const retryMs = 10_000;
 /** Attempts to get the first token while connections fail, and the pause between them in ms. */
-const mostAttempts = 5;
+const maxAttempts = 5;
 const reconnectMs = 1_000;
 
 const names = {
@@ -71,7 +71,7 @@ async function firstToken(options: AccountOptions, name: string): Promise<string
     try {
       return await requestToken(client, name);
     } catch (error) {
-      if (!(error instanceof ConnectionError) || attempt === mostAttempts) throw error;
+      if (!(error instanceof ConnectionError) || attempt === maxAttempts) throw error;
       report(`Failed to request a token of service account ${namespace}/${name}`, error);
       await clock.sleep(reconnectMs, signal);
     }

@@ -16,9 +16,9 @@ export interface WorkersOptions {
   readonly signalled: Promise<void>;
 }
 
-/** Delay in ms before an exited worker is replaced; doubles up to `longestPauseMs`. */
+/** Delay in ms before an exited worker is replaced; doubles up to `maxPauseMs`. */
 const firstPauseMs = 500;
-const longestPauseMs = 30_000;
+const maxPauseMs = 30_000;
 
 /** Whether this process is a worker of `runWorkers`. */
 export function isWorker(): boolean {
@@ -101,7 +101,7 @@ class Workers {
 
   async #replace({ process: { pid } }: Worker): Promise<void> {
     this.#log(`worker ${pid} exited; starting another one`);
-    for (let pause = firstPauseMs; !this.#ending; pause = Math.min(pause * 2, longestPauseMs)) {
+    for (let pause = firstPauseMs; !this.#ending; pause = Math.min(pause * 2, maxPauseMs)) {
       await new Promise((resolve) => setTimeout(resolve, pause).unref());
       if (this.#ending) return;
       try {

@@ -20,7 +20,7 @@ const establishMs = 30_000;
 /** Number of objects that are stored concurrently, enough to keep etcd busy. */
 const parallel = 32;
 /** Maximum number of faults that an error lists; the others are counted. */
-const mostFaults = 20;
+const maxFaults = 20;
 
 /**
  * Loads the objects of `directory`: CustomResourceDefinitions, then namespaces, then all others,
@@ -128,8 +128,8 @@ class Loader {
       this.context.options.logger.info(0, `Loaded ${objects} objects of ${directory}`);
       return;
     }
-    const listed = this.faults.slice(0, mostFaults).map((fault) => `\n  ${fault}`);
-    const more = length > mostFaults ? `\n  and ${length - mostFaults} more` : "";
+    const listed = this.faults.slice(0, maxFaults).map((fault) => `\n  ${fault}`);
+    const more = length > maxFaults ? `\n  and ${length - maxFaults} more` : "";
     const { storage = { kind: "memory" } } = this.context.options;
     const rest =
       storage.kind === "memory"

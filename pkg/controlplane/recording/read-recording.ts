@@ -18,7 +18,7 @@ export interface Recording {
 
 const extensions = /\.(?:ya?ml|json)$/;
 /** Maximum size of a file in bytes; the server limits objects to far less. */
-const mostBytes = 256 * 1024 * 1024;
+const maxBytes = 256 * 1024 * 1024;
 
 /**
  * Reads the objects of all YAML and JSON files of a directory, recursively, in the order of paths.
@@ -38,7 +38,7 @@ export async function readRecording(directory: string): Promise<Recording> {
   for (const file of files) {
     const bytes = await readFile(path.join(directory, file));
     try {
-      if (bytes.length > mostBytes) throw new Error(`more than ${mostBytes} bytes`);
+      if (bytes.length > maxBytes) throw new Error(`more than ${maxBytes} bytes`);
       for (const value of objectsInText(bytes.toString("utf8"))) {
         objects.push({ file, object: asObject(value) });
       }

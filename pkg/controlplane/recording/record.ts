@@ -52,7 +52,7 @@ export interface RecordProxyOptions {
 const discoveryPauseMs = 1_000;
 const pageSize = 500;
 /** Maximum attempts to list a resource: a list with an expired continue token is restarted. */
-const mostLists = 3;
+const maxLists = 3;
 /** Time limit in ms of the last reads of a recording with changes. */
 const lastReadsMs = 30_000;
 const requestsPerSecond = { perSecond: 200, burst: 400 };
@@ -255,7 +255,7 @@ class Recorder {
         return true;
       } catch (error) {
         if (!(error instanceof StatusError)) throw error;
-        if (error.code === 410 && lists < mostLists) continue;
+        if (error.code === 410 && lists < maxLists) continue;
         this.fail(qualifiedName(resource), error.message);
         return false;
       }

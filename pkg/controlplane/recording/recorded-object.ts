@@ -48,7 +48,7 @@ function withoutValues({ stringData: _text, ...secret }: RecordedObject): Record
 }
 
 /** Maximum length of a file or directory name without extension; file systems allow 255 bytes. */
-const longestName = 200;
+const maxNameLength = 200;
 
 /**
  * Path of an object's file in a recording: `namespaces/shop/deployments.apps/web.yaml`,
@@ -63,7 +63,7 @@ export function fileOf({ group, plural }: RecordedResource, { metadata }: ApiObj
 
 function fileName(name: string): string {
   const encoded = encodeURIComponent(name).replace(/^\.+$/, (dots) => "%2E".repeat(dots.length));
-  if (encoded.length <= longestName) return encoded;
+  if (encoded.length <= maxNameLength) return encoded;
   const digest = createHash("sha256").update(name).digest("hex").slice(0, 16);
-  return `${encoded.slice(0, longestName - digest.length - 1)}-${digest}`;
+  return `${encoded.slice(0, maxNameLength - digest.length - 1)}-${digest}`;
 }

@@ -26,8 +26,8 @@ interface Incomplete {
 }
 
 const fileName = "requests.jsonl";
-const mostRequests = 1_000_000;
-const longestUserAgent = 256;
+const maxRequests = 1_000_000;
+const maxUserAgentLength = 256;
 
 /** The requests of a recording, one JSON object per line in the order in which they ended. */
 export class RequestFile {
@@ -42,9 +42,9 @@ export class RequestFile {
 
   write(request: ProxiedRequest): void {
     this.count += 1;
-    if (this.count > mostRequests + 1) return;
-    const isFull = this.count > mostRequests;
-    const incomplete = `only the first ${mostRequests} requests were recorded`;
+    if (this.count > maxRequests + 1) return;
+    const isFull = this.count > maxRequests;
+    const incomplete = `only the first ${maxRequests} requests were recorded`;
     const line = isFull ? { incomplete } : entryOf(request, this.startedAt);
     writeSync(this.file, `${JSON.stringify(line)}\n`);
   }
@@ -69,7 +69,7 @@ function entryOf(request: ProxiedRequest, startedAt: number): ProxiedRequestEntr
     method,
     path: info.isResource ? logged : info.path,
     ...(status === undefined ? {} : { status }),
-    ...describeRequest(info, { user: "", userAgent: userAgent.slice(0, longestUserAgent) }),
+    ...describeRequest(info, { user: "", userAgent: userAgent.slice(0, maxUserAgentLength) }),
   };
 }
 

@@ -74,8 +74,8 @@ export interface FaultStage extends Faults {
 
 const failures: ReadonlySet<unknown> = new Set([409, 410, 429, 500, 503, "timeout", "slow"]);
 const defaultDelayMs = 1_000;
-const mostFaults = 10_000;
-const mostDelayMs = 3_600_000;
+const maxFaults = 10_000;
+const maxDelayMs = 3_600_000;
 
 /** @throws TypeError that names the member */
 function checkFault(value: object): Fault {
@@ -84,9 +84,9 @@ function checkFault(value: object): Fault {
   if (!failures.has(fail)) {
     throw new TypeError(`fail must be one of ${[...failures].join(", ")}`);
   }
-  checkInteger("times", times, mostFaults);
-  checkInteger("delayMs", delayMs, mostDelayMs);
-  checkInteger("retryAfterSeconds", retryAfterSeconds, mostDelayMs);
+  checkInteger("times", times, maxFaults);
+  checkInteger("delayMs", delayMs, maxDelayMs);
+  checkInteger("retryAfterSeconds", retryAfterSeconds, maxDelayMs);
   return value as Fault;
 }
 
@@ -110,14 +110,14 @@ export function faultStage(clock: () => Clock): FaultStage {
   return {
     next: (fault) => {
       checkFault(fault);
-      if (faults.length >= mostFaults) throw new RangeError(`more than ${mostFaults} faults`);
+      if (faults.length >= maxFaults) throw new RangeError(`more than ${maxFaults} faults`);
       faults.push({ fault, left: fault.times ?? 1 });
     },
     cutWatches: (filter = {}) => endWatches(checkFilter(filter)),
     expireWatches: (filter = {}) => endWatches(checkFilter(filter), watchExpired),
     delayWatches: (delayMs, filter = {}) => {
-      checkInteger("delayMs", delayMs, mostDelayMs);
-      if (delays.length >= mostFaults) throw new RangeError(`more than ${mostFaults} delays`);
+      checkInteger("delayMs", delayMs, maxDelayMs);
+      if (delays.length >= maxFaults) throw new RangeError(`more than ${maxFaults} delays`);
       delays.push({ filter: checkFilter(filter), delayMs });
     },
     pending: () => faults.reduce((sum, { left }) => sum + left, 0),

@@ -59,9 +59,9 @@ export interface RequestLog extends RequestAssertions {
  * Maximum number of recorded requests. Once older ones are dropped, assertions fail, because they
  * can no longer count them.
  */
-const mostKept = 100_000;
+const maxRecorded = 100_000;
 /** Maximum number of requests that an assertion message lists. */
-const mostListed = 10;
+const maxListed = 10;
 
 type Entry = { -readonly [K in keyof RecordedRequest]: RecordedRequest[K] };
 
@@ -83,8 +83,8 @@ export function requestLog(clock: () => Clock): RecordingLog {
     record: (request) => {
       const entry = entryOf(request, clock(), performance.now() - started);
       entries.push(entry);
-      if (entries.length > mostKept) {
-        const half = mostKept / 2;
+      if (entries.length > maxRecorded) {
+        const half = maxRecorded / 2;
         entries = entries.slice(half);
         dropped += half;
       }
@@ -187,7 +187,7 @@ function mismatch(
 }
 
 function listing(found: readonly RecordedRequest[]): string {
-  const lines = found.slice(0, mostListed).map(({ time, verb, path, status, userAgent, fault }) => {
+  const lines = found.slice(0, maxListed).map(({ time, verb, path, status, userAgent, fault }) => {
     const result = fault === undefined ? (status ?? "no response yet") : `${status} (${fault})`;
     return `\n  ${time} ${verb} ${path} ${result} by ${userAgent || "a client without User-Agent"}`;
   });

@@ -17,7 +17,7 @@ const devicesPerSlice = 64;
 const digestKey = `${prefix}/devices-digest`;
 const byNode = "node";
 const workers = 8;
-const retryDelays = { firstMs: 200, longestMs: 30_000 };
+const retryDelays = { firstMs: 200, maxMs: 30_000 };
 
 export interface SlicePublisherOptions {
   readonly context: NodesContext;

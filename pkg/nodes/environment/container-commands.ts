@@ -187,8 +187,8 @@ const endless = { afterMs: Infinity, code: 0, message: undefined };
 
 /** Maximum bytes of a termination message, and maximum bytes and lines of the log used as fallback. */
 const maxMessageBytes = 4_096;
-const mostLogBytes = 2_048;
-const mostLogLines = 80;
+const maxLogBytes = 2_048;
+const maxLogLines = 80;
 
 /** Content of terminationMessagePath, or the end of the log by FallbackToLogsOnError. */
 function terminationMessage(container: Container, { exit, output, textsAt }: CommandOutcome) {
@@ -199,9 +199,9 @@ function terminationMessage(container: Container, { exit, output, textsAt }: Com
   const log = Buffer.concat(output.map(({ data }) => data)).toString();
   return log
     .split(/(?<=\n)/)
-    .slice(-mostLogLines)
+    .slice(-maxLogLines)
     .join("")
-    .slice(-mostLogBytes);
+    .slice(-maxLogBytes);
 }
 
 /** Variables that images set. */

@@ -8,7 +8,7 @@ type Texts = readonly (readonly [string, string])[];
 
 /** Maximum number of characters of paths and texts per container, per folder, and of all folders. */
 const maxCharacters = 1 << 16;
-const mostFolders = 1_000;
+const maxFolders = 1_000;
 
 /**
  * Files that containers write to emptyDir volumes which only they mount, for their next run, and to hostPath
@@ -72,7 +72,7 @@ export class ScratchVolumes {
     for (const [path, text] of left) files.set(path, text);
     const texts = [...files];
     if (charactersOf(texts) > maxCharacters) return;
-    setBounded(this.folders, [folder, texts], mostFolders);
+    setBounded(this.folders, [folder, texts], maxFolders);
   }
 }
 

@@ -113,7 +113,7 @@ const renewalsPerLease = 4;
 /** Jitter of intervals as a fraction, so that heartbeats of nodes spread. */
 const jitter = 0.04;
 const workers = 32;
-const retryDelays = { firstMs: 100, longestMs: 7_000 };
+const retryDelays = { firstMs: 100, maxMs: 7_000 };
 const leaseNamespace = "kube-node-lease";
 
 /** Registers the nodes of the process and sends their heartbeats. */

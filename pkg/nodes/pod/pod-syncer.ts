@@ -47,7 +47,7 @@ interface Simulated {
 
 /** Number of pods synced concurrently. */
 const workers = 32;
-const retryDelays = { firstMs: 200, longestMs: 30_000 };
+const retryDelays = { firstMs: 200, maxMs: 30_000 };
 /** Retry delay of a pod without a free address. */
 const noAddressMs = 10_000;
 const networkMessage =

@@ -16,10 +16,10 @@ export interface FileEntry {
 const maxEntries = 4_096;
 const maxBytes = 8 << 20;
 const maxTotalBytes = 64 << 20;
-const mostFileSystems = 1_000;
+const maxFileSystems = 1_000;
 /** Bytes that an entry costs in addition to its data and path. */
 const entryBytes = 128;
-const longestPath = 4_096;
+const maxPathLength = 4_096;
 
 /** Error of a file operation, with the C library's message. */
 export class FileFault extends Error {}
@@ -84,7 +84,7 @@ export class ContainerFiles {
   }
 
   makeLink(path: string, target: string): void {
-    if (target.length > longestPath) throw new FileFault("File name too long");
+    if (target.length > maxPathLength) throw new FileFault("File name too long");
     this.set(path, { kind: "link", data: new Uint8Array(), target, mode: 0o777 });
   }
 
@@ -102,7 +102,7 @@ export class ContainerFiles {
   private set(path: string, entry: Omit<FileEntry, "modifiedAt">): void {
     const at = absolute(path);
     this.refuseUnknown(at);
-    if (at.length > longestPath) throw new FileFault("File name too long");
+    if (at.length > maxPathLength) throw new FileFault("File name too long");
     const old = this.entries.get(at);
     if (old?.kind === "directory" && entry.kind !== "directory") {
       throw new FileFault("Is a directory");
@@ -167,7 +167,7 @@ export class FileSystems {
       if (!isAlive(each)) this.forget(each);
     }
     const [oldest] = this.byContainer.keys();
-    if (this.byContainer.size >= mostFileSystems && oldest !== undefined) this.forget(oldest);
+    if (this.byContainer.size >= maxFileSystems && oldest !== undefined) this.forget(oldest);
     const files = new ContainerFiles(initial, this.now, (bytes) => this.reserve(bytes));
     this.byContainer.set(container, files);
     return files;

@@ -5,7 +5,7 @@ import type { ContainerFiles, FileEntry } from "./container-files.ts";
 const blockBytes = 512;
 /** Maximum size of a file and of an extended header, in bytes. */
 const maxFileBytes = 8 << 20;
-const longestExtension = 65_536;
+const maxExtensionBytes = 65_536;
 
 interface Header {
   readonly name: string;
@@ -45,7 +45,7 @@ export class TarReader {
       return true;
     }
     const { size, type } = this.header;
-    const bound = "xgLK".includes(type) ? longestExtension : maxFileBytes;
+    const bound = "xgLK".includes(type) ? maxExtensionBytes : maxFileBytes;
     if (size > bound) throw new Error("file is too large for a simulated container");
     const padded = Math.ceil(size / blockBytes) * blockBytes;
     if (this.pending.length < padded) return false;

@@ -15,7 +15,7 @@ interface StageStatusWriterOptions {
 
 /** Condition of a Stage with the reason of its rejection. */
 const accepted = "Accepted";
-const longestMessage = 1_024;
+const maxMessageLength = 1_024;
 
 /** Writes the condition Accepted of rejected Stages, and of formerly rejected ones. */
 export class StageStatusWriter {
@@ -48,7 +48,7 @@ export class StageStatusWriter {
   /** The condition to write; undefined = up to date, or not needed. */
   private changed({ status }: Stage, fault: string | undefined): Condition | undefined {
     const known = status?.conditions?.find(({ type }) => type === accepted);
-    const message = (fault ?? "").slice(0, longestMessage);
+    const message = (fault ?? "").slice(0, maxMessageLength);
     if (fault === undefined && known?.status !== "False") return undefined;
     if (fault !== undefined && known?.status === "False" && known.message === message) {
       return undefined;

@@ -32,9 +32,9 @@ export interface StaticPodsOptions {
 const checkMs = 20_000;
 /** Delay of a read after a file change, for programs that write in parts. */
 const debounceMs = 100;
-const mostRemembered = 1_000;
+const maxCached = 1_000;
 const workers = 8;
-const retryDelays = { firstMs: 200, longestMs: 60_000 };
+const retryDelays = { firstMs: 200, maxMs: 60_000 };
 /** Queue key of a manifest read; keys of pods contain a slash. */
 const readKey = "manifests";
 
@@ -164,7 +164,7 @@ export class StaticPods {
 
   private refuse(file: string, error: unknown): void {
     if (this.refused.get(file) === String(error)) return;
-    setBounded(this.refused, [file, String(error)], mostRemembered);
+    setBounded(this.refused, [file, String(error)], maxCached);
     this.options.context.report(`Failed to read the static pods of ${file}`, error);
   }
 

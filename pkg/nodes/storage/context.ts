@@ -21,7 +21,7 @@ export interface StorageContext {
 /** Number of objects that a sidecar processes concurrently. */
 export const sidecarWorkers = 20;
 /** Delays of the sidecars after a failure, doubling: `--retry-interval-start` and `-max`. */
-export const sidecarDelays = { firstMs: 1_000, longestMs: 300_000 };
+export const sidecarDelays = { firstMs: 1_000, maxMs: 300_000 };
 
 export function sidecarQueue(context: StorageContext, name: string): WorkQueue {
   return new WorkQueue({ ...context, name, delays: sidecarDelays });

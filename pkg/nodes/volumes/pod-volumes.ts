@@ -47,7 +47,7 @@ interface MountState {
 
 /** The kubelet's exponential backoff of a volume operation. */
 const firstRetryMs = 500;
-const longestRetryMs = 122_000;
+const maxRetryMs = 122_000;
 /** The kubelet's podAttachAndMountTimeout. */
 const timeoutMs = 123_000;
 
@@ -259,7 +259,7 @@ export class PodVolumes {
     for (const [, each] of all) {
       if (each.kind === "failed") this.record(pod, each.reason, each.message);
     }
-    state.retryAt = now + Math.min(firstRetryMs * 2 ** state.failures, longestRetryMs);
+    state.retryAt = now + Math.min(firstRetryMs * 2 ** state.failures, maxRetryMs);
     state.failures = Math.min(state.failures + 1, 20);
     return Math.min(state.retryAt, state.timeoutAt);
   }

@@ -8,7 +8,7 @@ import type { ExtenderOptions } from "./extender-options.ts";
 
 /** Maximum response size in bytes: several thousand complete nodes. */
 const maxResponseBytes = 64 * 2 ** 20;
-const mostConnections = 100;
+const maxConnections = 100;
 const maxExtenderScore = 10;
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -31,7 +31,7 @@ export class HttpExtender {
     /** Times the calls. */
     private readonly clock: Clock,
   ) {
-    const common = { keepAlive: true, maxSockets: mostConnections };
+    const common = { keepAlive: true, maxSockets: maxConnections };
     this.agent = options.url.startsWith("https:")
       ? new HttpsAgent({ ...common, ...options.tls })
       : new HttpAgent(common);

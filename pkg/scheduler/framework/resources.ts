@@ -18,14 +18,14 @@ const noScalars: ReadonlyMap<string, number> = new Map();
 /** Default requests of containers without any, for scores only. */
 const defaultRequests: Amounts = { cpu: "100m", memory: "200Mi" };
 
-const mostRemembered = 4_096;
+const maxCached = 4_096;
 const parsed = new Map<string, Quantity>();
 
 function quantityOf(text: string): Quantity {
   const known = parsed.get(text);
   if (known !== undefined) return known;
   const quantity = Quantity.parse(text);
-  setBounded(parsed, [text, quantity], mostRemembered);
+  setBounded(parsed, [text, quantity], maxCached);
   return quantity;
 }
 

@@ -27,7 +27,7 @@ import { ClusterModel } from "../testing.ts";
 const zone = "topology.kubernetes.io/zone";
 const driver = "csi.example.com";
 const namespace = "ns";
-const mostPending = 10;
+const maxPending = 10;
 const kinds = {
   csiNodes: csiNodes(kubernetes),
   csiDrivers: csiDrivers(kubernetes),
@@ -127,7 +127,7 @@ class RandomChanges {
   private newPod(): string {
     const { random } = this;
     const waiting = this.cluster.all(pods).filter(({ spec }) => !spec?.nodeName);
-    if (waiting.length >= mostPending) return this.drop(pods, random.pick(waiting).metadata.name);
+    if (waiting.length >= maxPending) return this.drop(pods, random.pick(waiting).metadata.name);
     const app = random.pick(["a", "b"]);
     const number = this.chance(70) ? 1 : 2;
     const needs = Array.from({ length: number }, () => random.pick(podNeeds)(random, app));

@@ -67,13 +67,13 @@ export function valuesBelow(
 }
 
 /** Limit of certificates that are read of a client's chain, longer than any real chain. */
-const longestChain = 10;
+const maxChainLength = 10;
 
 /** The certificate of a client, cached per connection. */
 export const certificateOf = memoize((socket: TLSSocket): PeerCertificate | undefined => {
   const chain: X509Certificate[] = [];
   let next = socket.getPeerX509Certificate?.();
-  while (next !== undefined && chain.length < longestChain) {
+  while (next !== undefined && chain.length < maxChainLength) {
     chain.push(next);
     next = next.issuerCertificate;
   }

@@ -1,5 +1,5 @@
 /** Limit in ms for starting requests in one turn of the event loop. */
-const longest = 8;
+const maxMs = 8;
 /** Limit of waiting requests that are started per turn. */
 const perTurn = 64;
 
@@ -26,7 +26,7 @@ export class StartLimiter {
   }
 
   private get hasTime(): boolean {
-    return this.now() - this.began! < longest;
+    return this.now() - this.began! < maxMs;
   }
 
   private turn(): void {

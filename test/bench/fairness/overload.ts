@@ -27,7 +27,7 @@ export interface OverloadOptions {
 /** Requests at a time with which a server reaches its peak. */
 const peakInFlight = 8;
 /** Most requests that the load generator has open. */
-const mostOpen = 20_000;
+const maxOpen = 20_000;
 
 /** Successful responses a second with a few requests at a time. */
 export async function peakGoodput(
@@ -69,7 +69,7 @@ export async function overload(options: OverloadOptions): Promise<OverloadFigure
   };
   const running = new Set<Promise<void>>();
   for (let elapsed = 0; elapsed < seconds; elapsed = (performance.now() - start) / 1000) {
-    const due = Math.min(elapsed * perSecond - sent, mostOpen - running.size);
+    const due = Math.min(elapsed * perSecond - sent, maxOpen - running.size);
     for (let index = 0; index < due; index++) {
       const request = send(sent++).finally(() => running.delete(request));
       running.add(request);

@@ -45,7 +45,7 @@ export interface JobControllerOptions {
 
 /** Batches pod changes: delay of a sync after one. */
 const batchMs = 1_000;
-const retryDelays = { firstMs: 1_000, longestMs: 60_000 };
+const retryDelays = { firstMs: 1_000, maxMs: 60_000 };
 
 /** Runs the pods of Jobs to completion. */
 export async function runJobController(

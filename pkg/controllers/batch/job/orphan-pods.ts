@@ -28,7 +28,7 @@ export class OrphanPods {
     private readonly context: ControllerContext,
     private readonly options: OrphanPodOptions,
   ) {
-    const delays = { firstMs: 1_000, longestMs: 60_000 };
+    const delays = { firstMs: 1_000, maxMs: 60_000 };
     this.queue = newWorkQueue({ ...context, delays }, "job_orphan_pod");
     options.jobs.subscribe(({ type, object }) => {
       if (type !== "deleted") return;

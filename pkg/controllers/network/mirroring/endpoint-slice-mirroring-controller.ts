@@ -65,7 +65,7 @@ class EndpointSliceMirroring {
       triggerTime: name("endpoints.{label}/last-change-trigger-time"),
       lastApplied: name("kubectl.{label}/last-applied-configuration"),
     };
-    const delays = { firstMs: 1_000, longestMs: 100_000 };
+    const delays = { firstMs: 1_000, maxMs: 100_000 };
     this.queue = newWorkQueue({ ...context, delays }, "endpoint_slice_mirroring");
     this.recorder = new CoreEventRecorder(context, "endpoint-slice-mirroring-controller");
     this.services = informers.of(serviceResource);

@@ -37,7 +37,7 @@ export interface EndpointSliceOptions {
 
 /** Minimum delay of a sync after a change of a slice by another client. */
 const sliceBatchMs = 1_000;
-const retryDelays = { firstMs: 1_000, longestMs: 1_000_000 };
+const retryDelays = { firstMs: 1_000, maxMs: 1_000_000 };
 
 /** Maintains the EndpointSlices of Services with selectors. */
 export async function runEndpointSliceController(

@@ -55,7 +55,7 @@ interface Staged {
 }
 
 const workers = 16;
-const retryDelays = { firstMs: 200, longestMs: 30_000 };
+const retryDelays = { firstMs: 200, maxMs: 30_000 };
 /** Rate at which one object enters Stages: a Stage that selects its own result is slowed down. */
 const rate = { perSecond: 1, burst: 20 };
 const slowDownMs = 1_000;

@@ -14,7 +14,7 @@ import {
   isNil,
   isTruthy,
   kindOf,
-  longestList,
+  maxListLength,
   maxTextLength,
   numberOf,
   textOf,
@@ -154,7 +154,7 @@ function listOf(value: unknown): readonly unknown[] {
 }
 
 function counted(count: number): number {
-  if (count > longestList) throw new RenderFault(`list is longer than ${longestList}`);
+  if (count > maxListLength) throw new RenderFault(`list is longer than ${maxListLength}`);
   return Math.max(count, 0);
 }
 

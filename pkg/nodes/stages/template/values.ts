@@ -60,7 +60,7 @@ export function intOf(value: unknown): number {
 
 /** Maximum length of a string and of a list that a template creates. */
 export const maxTextLength = 1_000_000;
-export const longestList = 10_000;
+export const maxListLength = 10_000;
 
 export function textOf(value: unknown): string {
   return isNil(value) ? "" : printed(value);
