@@ -1,17 +1,17 @@
 /**
  * Compares two builds: CPU time of the server process per GET, create, LIST (of 100), update and
  * patch of ConfigMaps of 1 KB, 64 at a time over 4 connections. Both servers run all the time and
- * are measured in turns, so that what else the machine does meets both. GET, create and LIST need
- * h2load (Debian: nghttp2-client); updates and patches, each of which must change its object, come
- * from Node.
+ * are measured in turns, so that other load on the machine affects both. GET, create and LIST need
+ * h2load (Debian: nghttp2-client); updates and patches, each of which changes its object, come from
+ * Node.
  *
  *     node --conditions=source --import=tsx test/bench/compare-requests.ts <A> <B> [rounds]
  *       [--nodes=<node of A>,<node of B>] [--backend=memory|etcd]
  *       [--only=GET,create,LIST,update,patch,apply]
  *
  * A and B are directories of clones in which `node scripts/build.mjs` has run; with --nodes they may
- * be the same, to compare two versions of Node. Compare in both orders: B has been seen to take a
- * tenth to a fifth less than A where both were the same build.
+ * be the same, to compare two versions of Node. Compare in both orders: with the same build on both
+ * sides, B has taken 10 to 20 % less than A.
  */
 import fs from "node:fs";
 import { tmpdir } from "node:os";
@@ -52,7 +52,7 @@ const payload = (n: number): string => `${n}-`.padEnd(1000, "x");
 const written = (n: number): string => `written-${n % inFlight}`;
 let changes = 0;
 
-/** Calls that change an object each; every worker has an object of its own. */
+/** Calls that each change an object; every worker has its own object. */
 function changing(
   method: "PUT" | "PATCH",
   contentType: string,

@@ -2,16 +2,16 @@
  * `npm run bench:controllers [-- --manager=<command>] [--deployments=1000] [--pods=5000]
  * [--jobs=500] [--held=50000] [--backend=memory|etcd]`
  *
- * What the controllers of workloads take, over HTTP, with an API server of its own process and no
- * limit on their requests:
+ * Costs of the workload controllers over HTTP, with an API server in a separate process and no client
+ * rate limit:
  *
- *   deployments   so many Deployments of 5 pods, from the first create to the last observed status
- *   pods          one Deployment of so many pods
- *   jobs          so many Jobs of one pod, which this program ends at once, until all are complete
- *   held          resident memory of the controller manager that knows of so many pods
+ *   deployments   a number of Deployments of 5 pods, from the first create to the last observed status
+ *   pods          one Deployment with a number of pods
+ *   jobs          a number of Jobs of one pod each, whose pods this program terminates at once
+ *   held          resident memory of the controller manager with a number of pods in its informers
  *
- * `--manager` runs another controller manager instead, `kube-controller-manager` for example; it is
- * given kube-controller-manager's flags. Compare ratios of two runs on one machine.
+ * `--manager` runs another controller manager instead, e.g. `kube-controller-manager`; it receives
+ * kube-controller-manager's flags. Compare ratios of two runs on one machine.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -45,7 +45,7 @@ interface Scene {
   readonly server: ServerProcess;
   readonly manager: ServerProcess;
   readonly connection: Connection;
-  /** Requests of this program so far. */
+  /** Number of requests of this program so far. */
   own: number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * `npm run bench:definitions`: what 2,000 CustomResourceDefinitions cost: memory of each,
- * aggregated discovery after a change, and the time until one more is established and serves.
+ * `npm run bench:definitions`: the cost of 2,000 CustomResourceDefinitions: memory of each,
+ * aggregated discovery after a change, and the time until another one is established and served.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { type RunningServer, startServer } from "../../cmd/keelson/index.ts";
@@ -21,7 +21,7 @@ async function post(server: RunningServer, where: string, body: object): Promise
   await response.arrayBuffer();
 }
 
-/** Milliseconds until an object of the definition can be made. */
+/** Milliseconds until an object of the definition can be created. */
 async function untilServed(server: RunningServer, index: number): Promise<number> {
   const began = performance.now();
   const { name, collection, object } = custom(index);
@@ -62,7 +62,7 @@ for (let start = 0; start < count; start += width) {
   const wave = Array.from({ length: Math.min(width, count - start) }, (_each, n) => start + n);
   await Promise.all(wave.map((index) => untilServed(server, index)));
 }
-shown(`${count} definitions made and served, each`, (performance.now() - began) / count, "ms");
+shown(`${count} definitions created and served, each`, (performance.now() - began) / count, "ms");
 await sleep(1000);
 shown("memory of each (twice collected)", (heap() - before) / count, "MB");
 await discovery(server);
@@ -76,7 +76,7 @@ for (let index = count; index < count + 20; index++) {
 }
 const median = (values: readonly number[]): number =>
   [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
-shown("one more: established and its first object made", median(times), "ms");
+shown("one more: established and its first object created", median(times), "ms");
 shown("the slowest of 20", Math.max(...times), "ms");
 shown("aggregated discovery after a change", median(found), "ms");
 shown("aggregated discovery unchanged", (await discovery(server)).ms, "ms");

@@ -1,16 +1,17 @@
 /**
  * `npm run bench:fairness [-- --part=cost,elephant,cluster,overload] [--seconds=20] [--rounds=20]
  * [--clients=500] [--objects=10000] [--impolite] [--url=… --token=…]`
- * What API Priority and Fairness costs, and what it protects:
  *
- *   cost      CPU time of the server per GET, with it and without it, in turns (needs h2load)
- *   elephant  500 clients of one user list 10,000 objects, while another user does 20 GETs and 5
- *             creates a second: latencies alone and beside them, of a Lease and of /readyz, too
+ * Costs and effects of API Priority and Fairness:
+ *
+ *   cost      CPU time of the server per GET, with and without it, in turns (needs h2load)
+ *   elephant  500 clients of one user list 10,000 objects, while another user sends 20 GETs and 5
+ *             creates per second: latencies with and without the 500, also of a Lease and of /readyz
  *   cluster   the same with three replicas on etcd
- *   overload  ten times the lists that the server can do: memory, goodput, longest wait
+ *   overload  lists at ten times the server's capacity: memory, goodput, longest wait
  *
- * With --url the elephant and the overload go to any other Kubernetes API server; the token must be
- * that of a member of system:masters, who impersonates the users. Compare ratios: the clients share
+ * With --url, elephant and overload run against another Kubernetes API server; the token must belong
+ * to a member of system:masters, who impersonates the users. Compare ratios: the clients share
  * the machine with the server.
  */
 import { type ChildProcess, spawn } from "node:child_process";
@@ -49,12 +50,12 @@ const { values: options } = parseArgs({
 const seconds = Number(options.seconds);
 const admin = "bench-admin";
 const users = ["elephant", "mouse", "ada", "system:kube-controller-manager"];
-/** Members of this group may do everything, too. */
+/** Members of this group may do everything. */
 const benchGroup = "bench";
 const folder = mkdtempSync(path.join(tmpdir(), "keelson-fairness-"));
 const children: ChildProcess[] = [];
 
-/** A server under test, and what is known of it. */
+/** A server under test. */
 interface Subject {
   readonly urls: readonly string[];
   readonly token: string;
@@ -65,7 +66,10 @@ function adminOf({ urls, token }: Subject): Aim {
   return { url: urls[0]!, token };
 }
 
-/** Requests of a user to all servers. The user is impersonated, so that any server can be asked. */
+/**
+ * Targets for requests of a user to all servers. The user is impersonated, which works with any
+ * server.
+ */
 function aimsOf({ urls, token }: Subject, user: string, group = "bench-users"): readonly Aim[] {
   const headers = { "impersonate-user": user, "impersonate-group": group };
   return urls.map((url) => ({ url, token, headers }));
@@ -84,7 +88,7 @@ async function startServers(count: number, flags: readonly string[]): Promise<Su
   return { urls: processes.map(({ url }) => url), token: admin, processes };
 }
 
-/** The users may do everything, without being exempt. */
+/** Allows the users everything, without exempting them from flow control. */
 async function authorize(subject: Subject): Promise<void> {
   const connection = new Connection(adminOf(subject));
   const binding = {
@@ -110,7 +114,7 @@ function stop(subject: Subject): void {
   }
 }
 
-/** CPU time per GET of a user who is not exempt. */
+/** Measures the CPU time per GET of a user who is not exempt. */
 async function cost(): Promise<void> {
   if (!usesH2load) return console.log("cost: skipped, h2load was not found");
   const flag = "--enable-priority-and-fairness";
@@ -123,7 +127,7 @@ async function cost(): Promise<void> {
   const load: Load = {
     path: `${collection}/one`,
     connections: 4,
-    // Fewer than the level has seats: nothing waits.
+    // Fewer than the seats of the level: no request waits.
     inFlight: 16,
     accept: "application/json",
   };
@@ -188,7 +192,9 @@ function latencyRow(
   console.log(`${title}: ${what} beside: ${show(beside[what])}; p99 ratio ${ratio.toFixed(1)}`);
 }
 
-/** Answers how to end it, which tells its responses by status. */
+/**
+ * Starts the elephant; returns a function that stops it and resolves with its responses by status.
+ */
 async function startElephant(aims: readonly Aim[]): Promise<() => Promise<string>> {
   const program = path.join(root, "test/bench/fairness/elephant.ts");
   const words = [options.clients, keelsonPaths.list, String(!options.impolite)];
@@ -217,7 +223,7 @@ async function overloaded(subject: Subject): Promise<void> {
   const before = memory();
   const figures = await overload({
     ...target,
-    // A deadline of ten seconds, of which a request may wait a quarter.
+    // A request may wait for a quarter of its deadline of ten seconds.
     path: `${target.path}?timeout=10s`,
     seconds,
     perSecond: 10 * peak,

@@ -1,7 +1,7 @@
 /**
  * `npm run bench:managed-fields`: the cost of managedFields. Creates of several kinds in a registry
- * in memory, as they are and without managedFields; then server-side applies of large objects through a whole
- * server: the first, the same again, and one with a change.
+ * in memory, with and without managedFields; then server-side applies of large objects through a whole
+ * server: the first, an unchanged one, and one with a change.
  */
 import { createdFields, managedFieldsAtCreation, excludedAtCreation, setOf } from "#fieldmanager";
 import { fromJson } from "#schema";
@@ -66,7 +66,7 @@ async function micros(count: number, work: (n: number) => unknown): Promise<numb
   return times.sort((a, b) => a - b)[times.length >> 1] ?? 0;
 }
 
-/** Microseconds of a creation, measured by turns with and without owners in the store. */
+/** Microseconds of a create, measured in turns with and without managedFields. */
 async function creations({ path, object }: Sample): Promise<{ owned: number; bare: number }> {
   const forget = async ({ object: written }: { readonly object: any }) => {
     if (written !== undefined) delete written.metadata.managedFields;
@@ -150,10 +150,10 @@ async function send(server: RunningServer, path: string, request: Request): Prom
 
 interface Applied {
   readonly title: string;
-  /** A collection. */
+  /** Path of the collection. */
   readonly path: string;
   readonly object: any;
-  /** The object with something changed. */
+  /** The object with a change. */
   readonly changed: (round: number) => object;
 }
 
@@ -179,7 +179,7 @@ async function benchApply(server: RunningServer, applied: Applied): Promise<void
 }
 
 async function benchApplies(): Promise<void> {
-  // Without controllers there are no accounts for pods.
+  // Without controllers, pods have no ServiceAccounts.
   const admissionPlugins = { disable: ["ServiceAccount"] };
   const server = await startServer({ controllers: false, admissionPlugins });
   const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";

@@ -1,12 +1,12 @@
 /**
- * `npm run bench:nodes`: one `keelson nodes` process beside an API server process in memory. Prints
+ * `npm run bench:nodes`: one `keelson nodes` process and an API server process in memory. Prints
  * the time of registration, pods per second to Running, memory of the `keelson nodes` process per
  * node and per pod, and what heartbeats alone cost.
  *
- * --nodes=500,1000    numbers of nodes; each takes its turn with the number of pods at its place (500)
- * --pods=10000,20000  numbers of pods, on all nodes alike; 0 = nodes alone (20 per node)
+ * --nodes=500,1000    numbers of nodes, each measured with the number of pods at its position (500)
+ * --pods=10000,20000  numbers of pods, evenly on all nodes; 0 = nodes only (20 per node)
  * --idle=20           seconds for which heartbeats are measured
- * --profile=FOLDER    CPU profiles of the `keelson nodes` process
+ * --profile=DIRECTORY CPU profiles of the `keelson nodes` process
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -31,7 +31,7 @@ const settleMs = 3_000;
 const namespace = "default";
 const leases = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
 
-/** Collects garbage and answers with the size of the heap, whenever it is asked. */
+/** Collects garbage and sends the size of the heap on request. */
 const reporter = `
 process.on("message", () => { gc(); process.send(process.memoryUsage().heapUsed); });
 process.channel.unref();`;
@@ -69,7 +69,7 @@ async function countOf(cluster: Cluster, path: string): Promise<number> {
   return items.length + Number(metadata.remainingItemCount ?? 0);
 }
 
-/** Requests that the API server has answered, by verb and resource. */
+/** Number of requests that the API server has completed, by verb and resource. */
 async function requestsOf(cluster: Cluster): Promise<ReadonlyMap<string, number>> {
   const counts = new Map<string, number>();
   const lines = (await cluster.text("/metrics")).split("\n");

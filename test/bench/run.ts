@@ -1,19 +1,21 @@
 /**
  * `npm run bench [-- --backend=memory|embedded|etcd] [--objects=10000] [--seconds=2] [--rounds=3]
  * [--workers=1] [--only=create,read,watch] [--url=… --token=…]`
- * Figures of a server and of the floor of this machine, a bare node:http2 server under the same
- * load. Both have the machine in turn, and the best round of each counts: what else runs on a
- * machine comes and goes. Requests come from h2load where it is installed (Debian: nghttp2-client),
- * else from Node, whose client is no faster than a server, so that all rates are lower. With --url
- * the same load goes to any other Kubernetes API server.
+ *
+ * Figures of a server and of the floor of this machine, a bare node:http2 server under the same load.
+ * They run in turns, and the best round of each counts, because other load on the machine varies.
+ * Requests come from h2load if it is installed (Debian: nghttp2-client), else from Node, whose client
+ * is no faster than a server, so that all rates are lower. With --url the same load goes to another
+ * Kubernetes API server.
  *
  * `npm run bench -- --compare=URL --token=… [--ca=FILE|--insecure] [--compare-pid=PID]
  * [--backend=memory|etcd] [--only=GET,create] [--rounds=3] [--seconds=2] [--calls=2000]`
- * prints a table of Keelson and another API server under the same reads, writes and watches, one
- * at a time and in turns: medians of the rounds and their ratios. It writes to namespaces of its
- * own and deletes them afterwards; use a cluster without nodes, whose controllers would otherwise
+ *
+ * Prints a table of Keelson and another API server under the same reads, writes and watches, one
+ * at a time and in turns: medians of the rounds and their ratios. It writes to new
+ * namespaces and deletes them afterwards; use a cluster without nodes, whose controllers would otherwise
  * run the pods. Instead of a URL it takes the path of a kube-apiserver, which it starts with an
- * etcd. A `*` marks figures that the load generator limits. `--only` takes beginnings of rows.
+ * etcd. A `*` marks figures that the load generator limits. `--only` takes prefixes of row names.
  *
  * `npm run bench:scale` shows how costs grow.
  */
@@ -66,7 +68,7 @@ const folder = mkdtempSync(path.join(tmpdir(), "keelson-bench-"));
 const children: ChildProcess[] = [];
 let etcd: EtcdCluster | undefined;
 
-/** Starts a program and waits for the first line that matches. */
+/** Starts a program and resolves with the match of the first matching line. */
 function startChild(words: readonly string[], ready: RegExp): Promise<readonly [number, string]> {
   const start = performance.now();
   const child = spawn(words[0] as string, words.slice(1), {
@@ -230,7 +232,7 @@ async function compareWithEtcd(load: Parameters<typeof etcdWatch>[1]): Promise<v
   row("  from write to delivery, p50 and p99", latenciesOf(floor));
 }
 
-/** The rounds of both. */
+/** Runs the rounds of both in turns. */
 async function inTurn<T>(
   one: () => Promise<T>,
   other: () => Promise<T>,

@@ -1,11 +1,11 @@
 /**
  * `npm run bench:scheduler`: pods bound per second in workloads of Kubernetes' scheduler_perf, by
- * `keelson scheduler` beside an API server of its own process.
+ * `keelson scheduler` with an API server in a separate process.
  *
  * --nodes=500,5000      numbers of nodes (500)
  * --only=A,B            names of workloads; `Lone`: a single pod on an idle cluster of 100 nodes;
- *                       `Idle`: memory beside nodes with a pod each, when no pod is pending
- * --compare=COMMAND     another scheduler, /path/to/kube-scheduler; both take turns on one API server
+ *                       `Idle`: memory with nodes of one pod each and no pending pods
+ * --compare=COMMAND     another scheduler, /path/to/kube-scheduler; both run in turns on one API server
  * --rounds=N            runs of each scheduler (3); figures are medians
  * --storage=memory|etcd storage of the API server (memory)
  *
@@ -36,7 +36,7 @@ const rounds = Number(values.rounds);
 const timeoutSeconds = 600;
 const loneNodes = 100;
 const lonePods = 200;
-/** Time in which a scheduler with nothing to do returns memory to the system. */
+/** Time in ms for which an idle scheduler may return memory to the system. */
 const idleMs = 20_000;
 
 const schedulers: readonly Scheduler[] =
@@ -70,7 +70,7 @@ async function withScheduler(
   }
 }
 
-/** Makes one pod first: then the scheduler's caches are synced and its code is loaded. */
+/** Schedules one pod first, so that the scheduler's caches are synced and its code is loaded. */
 async function warmUp(cluster: Cluster): Promise<void> {
   const namespace = "warm";
   const bound = await cluster.watchBound(namespace);

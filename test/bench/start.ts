@@ -3,9 +3,9 @@
  *       [--backend=memory|etcd] [--requests=100] [--objects=0,10000]
  *
  * Time from the start of the process to ready, CPU time and resident memory at that moment, of an
- * API server that makes its certificates and of one that finds them; what its first requests cost
- * beside later ones; then `startServer()` and `fork()` inside a process. Builds, which are folders
- * with a `dist`, and versions of Node take turns.
+ * API server that generates its certificates and of one that reads them; the cost of its first and of
+ * later requests; then `startServer()` and `fork()` in a process. Builds, which are directories with a
+ * `dist`, and versions of Node are measured in turns.
  */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -36,7 +36,7 @@ const { values: options } = parseArgs({
 });
 const token = "bench";
 const collection = "/api/v1/namespaces/default/configmaps";
-/** Requests between the first and those that count as warm. */
+/** Number of requests between the first and those that count as warm. */
 const warmUp = 4_000;
 
 interface Start {

@@ -1,10 +1,10 @@
 /**
  *     npm run bench:test-servers -- [--envtest=DIR,DIR] [--rounds=5]
  *
- * What a test server costs: ms until it serves, ms until it is gone, resident memory once it serves.
- * `testServer()` in a process of its own, a fork of it, `keelson testserver`, and environments of
- * envtest for each folder of programs (that of `keelson envtest` is always measured). The build in
- * `dist` is measured; subjects take turns.
+ * Cost of a test server: ms until it serves, ms until it is stopped, resident memory once it serves.
+ * Measures `testServer()` in a separate process, a fork of it, `keelson testserver`, and environments
+ * of envtest for each directory of programs (that of `keelson envtest` is always measured), with the
+ * build in `dist` and in turns.
  */
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -21,7 +21,7 @@ const { values: options } = parseArgs({
   options: { envtest: { type: "string", default: "" }, rounds: { type: "string", default: "5" } },
 });
 
-/** Absent figures were not measured. */
+/** Costs of one round; absent = not measured. */
 interface Cost {
   readonly upMs: number;
   readonly downMs: number;
@@ -32,7 +32,7 @@ type Costs = ReadonlyMap<string, Cost>;
 
 const keelson = path.join(root, "dist", "keelson.js");
 
-/** The kit in a process that prints its own figures. */
+/** Measures the kit in a process that prints its own figures. */
 async function measureKit(): Promise<Costs> {
   const program = `
     import { testServer } from ${JSON.stringify(path.join(root, "dist", "testing-kit.js"))};

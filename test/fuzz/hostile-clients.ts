@@ -3,8 +3,7 @@
  * `/readyz` under their load. Run manually, on an idle machine:
  *
  *     node scripts/build.mjs
- *     node --conditions=source --import=tsx test/fuzz/hostile-clients.ts [directory of a build]
- *     [scenario...]
+ *     node --conditions=source --import=tsx test/fuzz/hostile-clients.ts [directory of a build] [scenario...]
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import fs from "node:fs";

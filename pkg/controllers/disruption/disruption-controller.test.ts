@@ -297,7 +297,7 @@ describe("disruption-controller: DisruptionTarget", () => {
     return status.conditions.find(({ type }: any) => type === "DisruptionTarget").status;
   };
 
-  it("is reset after two minutes without deletion, unless a kubelet set it or the pod terminated", async () => {
+  it("is reset after two minutes, unless set by a kubelet or on a terminated pod", async () => {
     const names = ["stale", "by-kubelet", "ended"];
     for (const name of names) await makePod(name);
     const set = (name: string, status: object) => test.patch(`${pods}/${name}/status`, { status });

@@ -67,7 +67,7 @@ describe("bench --compare", () => {
     const own = { folder: mkdtempSync(path.join(folder, "own-")), launcher: inProcess };
     await assert.rejects(
       compare({ compare: other.aim.url, ...options, ...rows, ...own }),
-      /--only: no row begins with GTE/,
+      /--only: no row starts with GTE/,
     );
   });
 });

@@ -1,4 +1,4 @@
-/** `npm run bench -- --compare=…`: Keelson beside another Kubernetes API server. */
+/** `npm run bench -- --compare=…`: compares Keelson with another API server. */
 import { mkdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { rootCertificates } from "node:tls";
@@ -12,18 +12,18 @@ import {
 import { compareServers, type ComparisonOptions, runningServer } from "./servers.ts";
 
 export interface CompareOptions extends ComparisonOptions {
-  /** URL of a server that runs, or the path of a kube-apiserver to start. */
+  /** URL of a running server, or path of a kube-apiserver to start. */
   readonly compare: string;
   readonly token: string;
-  /** File of certificates in PEM that the server's certificate must come from. */
+  /** File with the CA certificates that verify the server (PEM). */
   readonly ca?: string | undefined;
-  /** Accept any certificate of the server. */
+  /** Do not verify the server's certificate. */
   readonly insecure: boolean;
-  /** Process id of the server, if it runs on this machine. */
+  /** Process ID of the server if it runs on this host. */
   readonly comparePid?: number | undefined;
   /** Storage of Keelson. */
   readonly backend: "memory" | "etcd";
-  /** Existing folder for certificates, credentials and logs. */
+  /** Existing directory of certificates, credentials and logs. */
   readonly folder: string;
   readonly launcher?: Launcher;
 }

@@ -6,21 +6,21 @@ import { type WriteLoad, writeLoads } from "../load/write-loads.ts";
 import { objectsOf, runWriteRound } from "../load/write-rounds.ts";
 
 export interface RowOptions {
-  /** ConfigMaps that are listed. */
+  /** Number of listed ConfigMaps. */
   readonly objects: number;
-  /** Duration of a round of reads or watches. */
+  /** Duration in seconds of a round of reads or watches. */
   readonly seconds: number;
-  /** Calls of a round of writes. */
+  /** Number of calls of a round of writes. */
   readonly calls: number;
-  /** Numbers of watchers of the rows with eight writers. */
+  /** Numbers of watchers in the rows with eight writers. */
   readonly watchers: readonly number[];
 }
 
 /** One measurement. */
 export interface Figure {
-  /** Requests, written objects, or events. */
+  /** Requests, written objects or events per second. */
   readonly perSecond: number;
-  /** 99th percentile of latency in ms, where calls are timed. */
+  /** 99th percentile of latency in ms if calls are timed. */
   readonly p99?: number;
 }
 

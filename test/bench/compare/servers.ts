@@ -1,4 +1,4 @@
-/** Two API servers under the same loads in turns: medians and ratios. */
+/** Runs the same loads on two API servers in turns, and prints medians and ratios. */
 import { readFileSync } from "node:fs";
 import { type Aim, type Answer, type CallOptions, Connection } from "../load/client.ts";
 import { fill } from "../load/measure.ts";
@@ -9,26 +9,26 @@ import { comparisonRows, type Figure, type Row, type RowOptions } from "./rows.t
 
 export interface ComparisonOptions extends RowOptions {
   readonly rounds: number;
-  /** Names of the rows to measure, or beginnings of them; empty = all. */
+  /** Prefixes of the names of rows to measure; empty = all. */
   readonly only: readonly string[];
   readonly print?: (line: string) => void;
 }
 
-/** Both, Keelson first. */
+/** Values of both servers, Keelson first. */
 type Pair<T> = readonly [T, T];
 type Maybe = Pair<number | undefined>;
 
 const both = <T, U>([own, other]: Pair<T>, of: (each: T) => U): Pair<U> => [of(own), of(other)];
 
 interface Measured extends Figure {
-  /** CPU of this process as a share of one core. */
+  /** CPU time of this process as a fraction of one core. */
   readonly loadShare: number;
 }
 
-/** Above this the load generator, not the server, may be what a figure shows. */
+/** CPU fraction above which the load generator may limit a figure. */
 const busy = 0.9;
 const namespaces = ["bench", "bench-writes", "write-loads"];
-/** Kinds that the loads leave behind in those namespaces. */
+/** Kinds of the objects that the loads leave in those namespaces. */
 const leftovers = ["api/v1 configmaps", "api/v1 pods", "apis/apps/v1 deployments"];
 
 /** Measures both servers, one at a time, and prints a table. */
@@ -40,7 +40,7 @@ export async function compareServers(
   const rows = comparisonRows(options).filter(({ name }) => {
     return only.length === 0 || only.some((each) => name.startsWith(each));
   });
-  if (rows.length === 0) throw new Error(`--only: no row begins with ${only.join(" or ")}`);
+  if (rows.length === 0) throw new Error(`--only: no row starts with ${only.join(" or ")}`);
   const table = new Table(options.print ?? console.log);
   const names = both(servers, ({ name }) => name);
   table.line(`medians of ${options.rounds} rounds in turns`, names, "ratio");
@@ -62,8 +62,8 @@ const memoryNow = ({ pid }: BenchServer): number | undefined =>
   pid === undefined ? undefined : memoryOfTree(pid);
 
 /**
- * Describes a server that runs already, or is about to. With its process id on this machine its
- * memory is measured, and the time from its start until it is ready, if it is not ready yet.
+ * Describes a running or starting server. With its process ID, if it runs on this host, its memory
+ * is measured, and the time from its start until it is ready, if it is not ready yet.
  */
 export async function runningServer(aim: Aim, pid?: number): Promise<BenchServer> {
   const isReadyNow = await isReady(aim);
@@ -74,7 +74,7 @@ export async function runningServer(aim: Aim, pid?: number): Promise<BenchServer
   return isReadyNow ? local : { ...local, readyMs: ageOf(pid) };
 }
 
-/** Milliseconds since a process of this machine has started. */
+/** Milliseconds since the start of a process of this host. */
 function ageOf(pid: number): number {
   const afterName = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1] ?? "";
   const ticks = Number(afterName.split(" ")[19]);
@@ -83,7 +83,9 @@ function ageOf(pid: number): number {
   return (uptime - ticks / ticksPerSecond) * 1_000;
 }
 
-/** Accepts what exists: a server that was compared before has what the loads prepare. */
+/**
+ * Accepts AlreadyExists: a server that was compared before has the objects that the loads prepare.
+ */
 class PreparingConnection extends Connection {
   override async call(method: string, path: string, options?: CallOptions): Promise<Answer> {
     const answer = await super.call(method, path, options);
@@ -102,7 +104,7 @@ async function prepare(aim: Aim, options: ComparisonOptions): Promise<void> {
   await fill(aim, options.objects);
 }
 
-/** The rounds of both servers. A round before the first warms them up. */
+/** Runs the rounds of both servers, after a warm-up round. */
 async function inTurns(
   row: Row,
   servers: Pair<BenchServer>,

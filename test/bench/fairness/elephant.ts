@@ -1,11 +1,11 @@
 /**
- * Clients of one user that repeat a request as fast as they can, in a process of its own:
+ * Clients of one user that repeat a request as fast as they can, in a separate process:
  *
  *     elephant.ts <clients> <path> <isPolite> <aim as JSON>...
  *
- * Each client has a connection of its own; several aims share the clients. After a 429 a polite
- * client waits as long as Retry-After says, as client-go does. Prints `ready` when all clients are
- * connected, and what they got when standard input ends.
+ * Each client has its own connection; clients are distributed over several aims. After a 429, a
+ * polite client waits for Retry-After, as client-go does. Prints `ready` when all clients are
+ * connected, and the number of responses by status when standard input ends.
  */
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";

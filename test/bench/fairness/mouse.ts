@@ -1,10 +1,10 @@
-/** The client whose latency must not suffer, and what else has to go on beside it. */
+/** The client whose latency must not suffer, and other requests that must continue. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Aim, configMap, Connection } from "../load/client.ts";
 import { quantile } from "../load/processes.ts";
 
 export interface MouseAims {
-  /** Servers, all of which are asked in turn. */
+  /** Servers that receive the requests in turn. */
   readonly mouse: readonly Aim[];
   /** The user of a controller manager, which renews a Lease. */
   readonly leader: readonly Aim[];
@@ -12,7 +12,7 @@ export interface MouseAims {
   readonly prober: readonly Aim[];
 }
 
-/** Latencies in ms. */
+/** Latencies by kind of request, in ms. */
 export interface MouseFigures {
   readonly get: Latency;
   readonly create: Latency;
@@ -25,11 +25,11 @@ export interface Latency {
   readonly p50: number;
   readonly p99: number;
   readonly longest: number;
-  /** Requests that failed. */
+  /** Number of failed requests. */
   readonly failures: number;
 }
 
-/** Every ms, whether or not the last request has been answered. */
+/** Requests at an interval in ms, whether or not earlier ones have completed. */
 interface Beat {
   readonly everyMs: number;
   readonly call: (n: number) => Promise<{ readonly status: number }>;
@@ -40,7 +40,7 @@ const configMaps = `/api/v1/namespaces/${namespace}/configmaps`;
 const leases = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases";
 const leaseName = "fairness-leader";
 
-/** Makes what the mouse reads, in the name of an administrator. */
+/** Creates the objects that the mouse reads, as administrator. */
 export async function prepareMouse(admin: Aim): Promise<void> {
   const connection = new Connection(admin);
   const post = (path: string, object: object) =>

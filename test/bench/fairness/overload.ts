@@ -1,9 +1,9 @@
-/** Requests at a multiple of what a server can do. */
+/** Sends requests at a multiple of a server's capacity. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Aim, Connection } from "../load/client.ts";
 
 export interface OverloadFigures {
-  /** Successful responses a second. */
+  /** Successful responses per second. */
   readonly goodput: number;
   /** Responses by status; 0 = the connection failed. */
   readonly statuses: Readonly<Record<string, number>>;
@@ -17,19 +17,19 @@ export interface OverloadOptions {
   readonly aims: readonly Aim[];
   readonly path: string;
   readonly seconds: number;
-  /** Requests a second that are sent, whether or not earlier ones are answered. */
+  /** Requests sent per second, whether or not earlier ones have completed. */
   readonly perSecond: number;
   readonly connections: number;
   /** Resident memory of the server in MiB. */
   readonly memory: () => number;
 }
 
-/** Requests at a time with which a server reaches its peak. */
+/** Number of concurrent requests at which a server reaches its peak throughput. */
 const peakInFlight = 8;
-/** Most requests that the load generator has open. */
+/** Maximum number of open requests of the load generator. */
 const maxOpen = 20_000;
 
-/** Successful responses a second with a few requests at a time. */
+/** Measures successful responses per second with few concurrent requests. */
 export async function peakGoodput(
   options: Pick<OverloadOptions, "aims" | "path" | "seconds">,
 ): Promise<number> {

@@ -1,8 +1,8 @@
-/** Kinds that come with definitions, as many as are wanted. */
+/** Generated CustomResourceDefinitions. */
 
 export const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
-/** What a kind is called, the path of its objects, and one of them. */
+/** Names of a generated kind, the path of its objects, and one object. */
 export function custom(index: number) {
   const group = `group${index % 200}.example.com`;
   const [plural, kind] = [`things${index}`, `Thing${index}`];
@@ -16,7 +16,7 @@ export function custom(index: number) {
   return { group, plural, kind, name: `${plural}.${group}`, collection, object };
 }
 
-/** A schema of a common size: 60 fields in three levels, about 9 kB of JSON. */
+/** A schema of typical size: 60 fields in three levels, about 9 kB of JSON. */
 function schema(): object {
   const text = { type: "string", maxLength: 253, description: "A field of the specification." };
   const fields = (make: () => object, length: number): object =>

@@ -1,10 +1,8 @@
 /**
- * What the machine can do at best: a bare node:http2 server with prepared buffers. Run as a child
- * process;
- * prints its port. GET /object (1.45 KB), GET /page (668 KB), GET /list (13.4 MB), POST /object,
- * GET /watch
- * (every POST is delivered to every watcher as one shared buffer, with writes of one turn put
- * together).
+ * Upper limit of the machine: a bare node:http2 server with prepared buffers. Runs as a child
+ * process and prints its port. GET /object (1.45 KB), GET /page (668 KB), GET /list (13.4 MB), POST
+ * /object, GET /watch (every POST is delivered to every watcher as one shared buffer, with writes
+ * of one turn put together).
  */
 import http2 from "node:http2";
 import { readFileSync } from "node:fs";

@@ -7,26 +7,26 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { type Aim, Connection, rate } from "./client.ts";
 
-/** Equal calls, many at a time. */
+/** Equal concurrent calls. */
 export interface Load {
   readonly path: string;
   readonly connections: number;
-  /** Calls at a time, over all connections. */
+  /** Number of concurrent calls over all connections. */
   readonly inFlight: number;
   readonly accept: string;
-  /** With a body the calls are POST, else GET. */
+  /** Body of POST calls; absent = GET. */
   readonly body?: Buffer;
 }
 
-/** Whether h2load (Debian: nghttp2-client) makes the load. It leaves the machine to the server. */
+/** Whether h2load (Debian: nghttp2-client) generates the load. It uses little CPU. */
 export const usesH2load = spawnSync("h2load", ["--version"]).status === 0;
 
-/** Calls a second. */
+/** Measures calls per second. */
 export function loadRate(aim: Aim, load: Load, seconds: number): Promise<number> {
   return usesH2load ? h2load(aim, load, seconds) : own(aim, load, seconds);
 }
 
-/** From Node's own client, which takes as much of the machine as the server. */
+/** Generates the load with Node's client, which uses as much CPU as the server. */
 async function own(aim: Aim, load: Load, seconds: number): Promise<number> {
   const { path: url, inFlight, accept, body } = load;
   const connections = Array.from({ length: load.connections }, () => new Connection(aim));
@@ -41,13 +41,13 @@ async function own(aim: Aim, load: Load, seconds: number): Promise<number> {
   }
 }
 
-/** Streams whose bytes are counted and thrown away. */
+/** Open streams whose bytes are counted and discarded. */
 export interface Held {
   /** Ends the load and returns the bytes of all bodies. */
   end(): Promise<number>;
 }
 
-/** Streams over five connections, for so long at least. */
+/** Opens streams over five connections, for at least `seconds`. */
 export function holdStreams(
   aim: Aim,
   { path: url, streams }: { readonly path: string; readonly streams: number },
@@ -75,7 +75,7 @@ async function holdOwn(aim: Aim, url: string, streams: number): Promise<Held> {
   return { end };
 }
 
-/** It does not say when its streams are there, and ends at its own time. */
+/** h2load does not report when its streams are open, and ends after its duration. */
 async function holdByH2load(
   aim: Aim,
   { url, streams }: { readonly url: string; readonly streams: number },
@@ -106,7 +106,7 @@ async function h2load(aim: Aim, load: Load, seconds: number): Promise<number> {
   return Number(figureIn(await told(aim, load, words), /finished in .*?, ([\d.]+) req\/s/));
 }
 
-/** Makes so many calls, by h2load. */
+/** Makes a number of calls with h2load. */
 export async function loadCalls(aim: Aim, load: Load, calls: number): Promise<void> {
   figureIn(await told(aim, load, [`--requests=${calls}`]), /requests: (\d+) total/);
 }
@@ -127,7 +127,7 @@ async function told(aim: Aim, load: Load, more: readonly string[]): Promise<stri
   }
 }
 
-/** @throws Error unless all calls went well */
+/** @throws Error unless all calls succeeded */
 function figureIn(told: string, pattern: RegExp): string {
   const isWell = / 0 failed, 0 errored/.test(told) && /2xx, 0 3xx, 0 4xx, 0 5xx/.test(told);
   const figure = pattern.exec(told)?.[1];

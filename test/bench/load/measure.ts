@@ -6,10 +6,10 @@ import { holdStreams, loadRate } from "./load.ts";
 const namespace = "bench";
 const collection = `/api/v1/namespaces/${namespace}/configmaps`;
 
-/** Paths of what is measured; a floor has its own. */
+/** Paths of the measured requests; the floor server has others. */
 export interface Paths {
   readonly create: string;
-  /** As `create`, but in no list that is measured. */
+  /** Like `create`, but in a collection that is not listed. */
   readonly created: string;
   readonly object: string;
   readonly cached: string;
@@ -42,7 +42,7 @@ const json = "application/json";
 const many = { connections: 4, inFlight: 64, accept: json };
 const few = { connections: 4, inFlight: 4 };
 
-/** What is read. */
+/** Measured reads. */
 export const reads = {
   get: { of: "object", ...many },
   getCached: { of: "cached", ...many },
@@ -51,7 +51,7 @@ export const reads = {
   listProtobuf: { of: "list", ...few, accept: "application/vnd.kubernetes.protobuf" },
 } as const;
 
-/** Makes the namespaces, and `count` config maps of 1.3 KB in one of them. */
+/** Creates the namespaces, and `count` ConfigMaps of 1.3 KB in one of them. */
 export async function fill(aim: Aim, count: number): Promise<void> {
   const connection = new Connection(aim);
   for (const name of [namespace, `${namespace}-writes`]) {
@@ -71,14 +71,14 @@ export async function fill(aim: Aim, count: number): Promise<void> {
   connection.close();
 }
 
-/** Creates a second. */
+/** Measures creates per second. */
 export function creates(aim: Aim, paths: Paths, seconds: number): Promise<number> {
   const body = configMap({ generateName: "object-" });
   const load = { path: paths.created, connections: 4, inFlight: 32, accept: json, body };
   return loadRate(aim, load, seconds);
 }
 
-/** Reads a second. */
+/** Measures reads per second. */
 export function readRate(
   aim: Aim,
   { paths, what }: { readonly paths: Paths; readonly what: keyof typeof reads },
@@ -88,7 +88,7 @@ export function readRate(
   return loadRate(aim, { path: paths[of], ...load }, seconds);
 }
 
-/** Transactions a second that etcd makes of the same writes, with nothing in between. */
+/** Measures the transactions per second of the same writes directly on etcd. */
 export async function transactions(endpoint: string, seconds: number): Promise<number> {
   await using backend = etcdBackend({ endpoints: [endpoint] });
   const run = Date.now().toString(36);
@@ -106,9 +106,9 @@ export async function transactions(endpoint: string, seconds: number): Promise<n
 }
 
 export interface FanOut {
-  /** Events delivered a second, over all watchers. */
+  /** Events delivered per second to all watchers. */
   readonly events: number;
-  /** From sending the write to the arrival of its event at one watcher, milliseconds. */
+  /** Milliseconds from sending a write to the arrival of its event at one watcher. */
   readonly p50: number;
   readonly p99: number;
 }
@@ -119,7 +119,7 @@ export interface FanOutLoad {
   readonly seconds: number;
 }
 
-/** Writers create as fast as they can; one watcher more than are counted tells the latencies. */
+/** Writers create as fast as they can; an additional watcher measures the latencies. */
 export async function fanOut(aim: Aim, paths: Paths, load: FanOutLoad): Promise<FanOut> {
   const { watchers, writers, seconds } = load;
   const [writing, watching] = [new Connection(aim), new Connection(aim)];
@@ -179,11 +179,11 @@ export async function etcdWatch(
   return { events: written, ...quantiles(latencies) };
 }
 
-/** A watcher that knows when what it sees was sent. */
+/** A watcher that measures the latency of its events. */
 interface TimedWatch {
-  /** When the write of an object was sent, by its name. */
+  /** Time at which the write of an object was sent, by name. */
   readonly sentAt: Map<string, number>;
-  /** Milliseconds from then until its event was here. */
+  /** Milliseconds from then until the arrival of the event. */
   readonly latencies: number[];
   events: number;
   bytes: number;

@@ -1,4 +1,4 @@
-/** Measured API servers, Keelson and others, each in separate processes. */
+/** Measured API servers, Keelson and others, each in a separate process. */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs";
@@ -10,22 +10,24 @@ import { root } from "../../tidy/source.ts";
 import { type Aim, Connection } from "./client.ts";
 import { memoryOfTree } from "./processes.ts";
 
-/** A running API server. `pid` is absent where it runs on another machine. */
+/** A running API server. `pid` is absent if it runs on another host. */
 export interface BenchServer {
   readonly name: string;
   readonly aim: Aim;
   readonly pid?: number;
-  /** From the start of the process to the first 200 of `/readyz`, in ms; absent = not seen. */
+  /**
+   * Time in ms from the start of the process to the first 200 of `/readyz`; absent = not observed.
+   */
   readonly readyMs?: number;
   /** Resident memory when it was ready, in MiB. */
   readonly startMib?: number;
   stop(): Promise<void>;
 }
 
-/** How an API server is started over an etcd. */
+/** Starts an API server on an etcd. */
 export type Launcher = (start: {
   readonly etcd: EtcdCluster | undefined;
-  /** Existing folder of this server alone: credentials and logs. */
+  /** Existing directory of this server only, for credentials and logs. */
   readonly folder: string;
   readonly flags?: readonly string[];
 }) => Promise<BenchServer>;
@@ -33,7 +35,7 @@ export type Launcher = (start: {
 const token = "bench-token";
 const longestStartMs = 240_000;
 
-/** Keelson, as built in dist/. */
+/** Launches Keelson as built in dist/. */
 export function keelson(name = "keelson"): Launcher {
   return async ({ etcd, folder, flags = [] }) => {
     const port = await freePort();
@@ -55,7 +57,7 @@ export function keelson(name = "keelson"): Launcher {
   };
 }
 
-/** A kube-apiserver: the path of its program. It needs openssl on PATH for its key. */
+/** Launches a kube-apiserver by the path of its program. Needs openssl on PATH for its key. */
 export function kubeApiserver(program: string): Launcher {
   return async ({ etcd, folder, flags = [] }) => {
     const port = await freePort();
@@ -115,13 +117,13 @@ export async function untilReady(aim: Aim, child?: ChildProcess): Promise<void> 
   const deadline = performance.now() + longestStartMs;
   while (!(await isReady(aim))) {
     if (child !== undefined && child.exitCode !== null) throw new Error("it has exited");
-    if (performance.now() > deadline) throw new Error("it takes too long");
+    if (performance.now() > deadline) throw new Error("timed out");
     await sleep(5);
   }
 }
 
 /**
- * Whether `/readyz` is 200; false where the server does not listen.
+ * Whether `/readyz` responds with 200; false if the server does not listen.
  *
  * @throws Error of the connection otherwise, of its certificate for example
  */
@@ -157,7 +159,7 @@ async function freePort(): Promise<number> {
   return address.port;
 }
 
-/** An etcd with room for 8 GiB, which ends with this process. */
+/** Starts an etcd with a quota of 8 GiB, which exits with this process. */
 export async function startBenchEtcd(): Promise<EtcdCluster> {
   const etcd = await startEtcd({ arguments: ["--quota-backend-bytes=8589934592"] });
   const kill = (): void => etcd.members.forEach((member) => member.signal("SIGKILL"));
@@ -169,12 +171,12 @@ export async function startBenchEtcd(): Promise<EtcdCluster> {
   return { ...etcd, [Symbol.asyncDispose]: dispose };
 }
 
-/** Makes SIGINT and SIGTERM exits, so that servers end with this process. */
+/** Exits on SIGINT and SIGTERM, so that servers stop with this process. */
 export function exitOnSignals(): void {
   for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
 }
 
-/** Starts a server with an etcd of its own; stopping it ends both. */
+/** Starts a server on a new etcd; stopping it stops both. */
 export async function startOnEtcd(
   launcher: Launcher,
   folder: string,

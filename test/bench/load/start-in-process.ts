@@ -1,6 +1,6 @@
 /**
- * Time and CPU time of `startServer()` and `fork()` inside this process, as JSON; run by start.ts with
- * the folder of a build and the numbers of objects that are stored when servers are forked.
+ * Prints time and CPU time of `startServer()` and `fork()` in this process as JSON. Run by start.ts
+ * with the directory of a build and the numbers of objects that are stored when servers are forked.
  */
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -21,7 +21,7 @@ const inFlight = 32;
 /** Settling time after a server is ready, so that its first work is not measured with the next server. */
 const restMs = 50;
 
-/** Costs of the rounds; the first one may create data that the others share. */
+/** Measures the costs of the rounds; the first one may create data that the others share. */
 async function measured(
   name: string,
   start: () => Promise<RunningServer>,

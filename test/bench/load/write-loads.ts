@@ -1,4 +1,4 @@
-/** Loads of the write verbs, each over objects that it prepares itself. */
+/** Loads of the write verbs, each on objects that it prepares. */
 import { type Answer, configMap, type Connection } from "./client.ts";
 import { customResourceDefinition } from "../../../pkg/crd/testing.ts";
 
@@ -11,13 +11,13 @@ export interface Call {
 
 /** Write requests of one verb and kind. */
 export interface WriteLoad {
-  /** The call that makes object `name` ready for the measured call; absent = nothing to prepare. */
+  /** The call that prepares object `name` for the measured call; absent = none. */
   readonly prepare?: (name: string) => Call;
-  /** The measured call number `n`, to object `name`. */
+  /** The measured call number `n` on object `name`. */
   readonly call: (name: string, n: number) => Call;
-  /** Every call has an object of its own; otherwise every worker has one. */
+  /** Whether every call has its own object; otherwise every worker has one. */
   readonly isObjectPerCall?: boolean;
-  /** Objects that one call writes, by which its cost is divided. */
+  /** Number of objects that one call writes, by which its cost is divided. */
   readonly objectsPerCall?: number;
 }
 
@@ -229,7 +229,7 @@ export async function prepareWriteLoads(connection: Connection): Promise<void> {
   }
 }
 
-/** Lists each collection of the loads, which fills the server's watch cache of it. */
+/** Lists each collection of the loads, to initialize the server's watch cache of it. */
 export async function fillCaches(connection: Connection): Promise<void> {
   for (const collection of [configMaps, pods, deployments, widgets]) {
     await connection.call("GET", `${collection}?limit=1`);

@@ -6,11 +6,11 @@ export const inFlight = 32;
 const connections = 4;
 
 export interface WriteRound {
-  /** Objects that were written. */
+  /** Number of written objects. */
   readonly objects: number;
-  /** Duration of the measured calls, without their preparation. */
+  /** Duration of the measured calls in seconds, without their preparation. */
   readonly seconds: number;
-  /** Of each call, in ms. */
+  /** Latency of each call in ms. */
   readonly latencies: readonly number[];
 }
 
@@ -26,7 +26,7 @@ export interface WriteRoundOptions {
   readonly onDone?: () => void;
 }
 
-/** Objects that a round of `calls` calls needs. */
+/** Number of objects that a round of `calls` calls needs. */
 export function objectsOf({ isObjectPerCall, objectsPerCall = 1 }: WriteLoad, calls: number) {
   if (objectsPerCall > 1) return objectsPerCall;
   return isObjectPerCall === true ? calls : inFlight;

@@ -1,6 +1,6 @@
 /**
- * `npm run bench:authorization`: what finding out who asks and whether he may costs a request, for
- * a token that has been seen before, among 2,000 roles and 5,000 bindings.
+ * `npm run bench:authorization`: cost of authentication and authorization per request, for a cached
+ * token, with 2,000 roles and 5,000 bindings.
  */
 import {
   TokenCache,
@@ -26,7 +26,7 @@ function manyBindings(): RbacAuthorizer {
   }
   for (let n = 0; n < 5000; n++) {
     const roleRef = { apiGroup: "rbac.example.org", kind: "ClusterRole", name: `r${n % 2000}` };
-    // Half of them reach everybody, which is the worst case.
+    // Half of them apply to all users, which is the worst case.
     const [kind, name] = n % 2 === 0 ? ["Group", "system:authenticated"] : ["User", `u${n % 100}`];
     const subjects = [{ apiGroup: "rbac.example.org", kind, name }];
     const metadata = { name: `b${n}`, namespace: `ns${n % 100}` };
@@ -36,7 +36,7 @@ function manyBindings(): RbacAuthorizer {
   return rbac;
 }
 
-/** The second file stands for kinds of tokens whose check is costly, which are remembered. */
+/** The second file represents tokens whose check is costly and cached. */
 function authenticator(): UnionAuthenticator {
   const listed = new TokenFileAuthenticator('admin,admin,1,"system:masters"');
   const metrics = new TokenCacheMetrics(noInstruments);

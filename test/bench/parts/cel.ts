@@ -1,6 +1,6 @@
 /**
- * `node --conditions=source --import=tsx test/bench/parts/cel.ts`: evaluations a second on one core, with
- * costs counted.
+ * `node --conditions=source --import=tsx test/bench/parts/cel.ts`: evaluations per second on one core,
+ * with cost tracking.
  */
 import { compile, Environment, structuralType } from "#cel";
 

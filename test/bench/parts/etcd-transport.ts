@@ -1,5 +1,5 @@
 /**
- * Compares etcd3's kv client with our channel: the same creations and reads on one etcd, taking
+ * Compares etcd3's KV client with Keelson's channel: the same creates and reads on one etcd, in
  * turns. Prints throughput, and CPU time of this process per call.
  *
  *     node --conditions=source --import=tsx test/bench/parts/etcd-transport.ts [--rounds=5] [--calls=3000]
@@ -66,7 +66,7 @@ const transports: readonly Transport[] = [
   },
 ];
 
-/** Runs `calls` calls, a fixed number at a time. */
+/** Runs `calls` calls, with fixed concurrency. */
 async function measure(call: (index: number) => Promise<void>): Promise<Figures> {
   let next = 0;
   const worker = async (): Promise<void> => {

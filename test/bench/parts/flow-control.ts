@@ -1,6 +1,6 @@
 /**
- * `npm run bench:flow-control`: CPU time and memory of a request that finds its seat free,
- * with all metrics, and of one that waits because its level is overloaded.
+ * `npm run bench:flow-control`: CPU time and memory of a request that is dispatched
+ * immediately, with all metrics, and of one that waits in an overloaded level.
  */
 import { cryptoRandom, systemClock } from "#base";
 import {

@@ -1,6 +1,6 @@
 /**
- * `node --conditions=source --import=tsx test/bench/parts/structural.ts`: microseconds of one core that
- * it takes to prune, default and check custom resources of several sizes.
+ * `node --conditions=source --import=tsx test/bench/parts/structural.ts`: CPU time in microseconds
+ * to prune, default and validate custom resources of several sizes.
  */
 import {
   applyDefaults,

@@ -1,5 +1,5 @@
 /**
- * Many CustomResourceDefinitions of 9 KB, found by a server that starts: time until it is ready and
+ * Many stored CustomResourceDefinitions of 9 KB when a server starts: time until it is ready and
  * until it is idle, memory, discovery, and the first object of a kind.
  */
 import { Client, durationMs, medianMs, residentMib, type Scenario, untilIdle } from "./scenario.ts";
@@ -16,7 +16,7 @@ const kind = (n: number): string => `Thing${digits(n, width)}`;
 const collection = (n: number): string => `/apis/${group}/v1/namespaces/default/${plural(n)}`;
 const aggregated = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
-/** The definition of the benches under names of equal width in one group. */
+/** The definition of the benches, with names of equal length in one group. */
 function scaled(n: number): object {
   const text = JSON.stringify(definition(first))
     .replaceAll(base.group, group)

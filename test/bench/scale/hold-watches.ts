@@ -1,7 +1,7 @@
 /**
- * Holds watches in a process of its own, so that reading them does not slow down what is timed:
- * `hold-watches.ts URL TOKEN PATH STREAMS`. Prints `ready` when the server has answered all; counts
- * events, and prints the number when a line arrives on stdin, at whose end it exits.
+ * Holds watches in a separate process, so that reading them does not slow down what is measured:
+ * `hold-watches.ts URL TOKEN PATH STREAMS`. Prints `ready` when the server has accepted all. Counts
+ * events, and prints the number for each line on stdin. Exits at the end of stdin.
  */
 import { once } from "node:events";
 import { createInterface } from "node:readline";

@@ -1,4 +1,4 @@
-/** Scenarios by name, and how they run on one server after another. */
+/** Scenarios by name, and the function that runs them. */
 import { mkdtempSync } from "node:fs";
 import path from "node:path";
 import type { Launcher } from "../load/servers.ts";
@@ -27,11 +27,11 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
 
 export interface ScaleOptions {
   readonly launcher: Launcher;
-  /** Existing folder for files of the servers. */
+  /** Existing directory for files of the servers. */
   readonly folder: string;
   /** Few and small sizes, and short loads. */
   readonly isSmall: boolean;
-  /** In place of the scenario's own. */
+  /** Sizes instead of those of the scenario. */
   readonly sizes?: readonly number[] | undefined;
   readonly print: (line: string) => void;
 }

@@ -1,6 +1,7 @@
 /**
- * Leases of nodes, each renewed every 10 s: the latency of renewals at the rate that so many Leases
- * demand, whether or not earlier ones are answered. The knee is where they no longer keep up.
+ * Leases of nodes, each renewed every 10 s: the latency of renewals at the rate that the number of
+ * Leases requires, whether or not earlier ones have completed. The knee is where renewals no longer
+ * keep up.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { Connection } from "../load/client.ts";

@@ -5,7 +5,7 @@ import { digits, storeClones } from "./stored.ts";
 
 const namespace = "scale-objects";
 const collection = `/api/v1/namespaces/${namespace}/configmaps`;
-/** Objects that the selective LIST finds, whatever the number of objects. */
+/** Number of objects that the selective LIST returns, for any number of objects. */
 const selected = 100;
 const width = 4;
 

@@ -1,4 +1,6 @@
-/** Replicas on one etcd, and workers behind one port: what each more of them costs per request. */
+/**
+ * Replicas on one etcd, and workers behind one port: the cost per request of each additional one.
+ */
 import { configMap } from "../load/client.ts";
 import { Client, cpuMsPerCall, type LocalServer, type Scenario, type Scene } from "./scenario.ts";
 import { memoryOfTree } from "../load/processes.ts";
@@ -8,9 +10,9 @@ const collection = `/api/v1/namespaces/${namespace}/configmaps`;
 
 type Start = (scene: Scene, size: number) => Promise<readonly LocalServer[]>;
 
-/** More calls than of a median: CPU time is what is measured. */
+/** More calls than for a median, because CPU time is measured. */
 const callsPerMedian = 20;
-/** Connections to each size; workers share them out. */
+/** Connections per size, which are distributed among workers. */
 const connections = 6;
 
 function scenario(sizeName: string, sizes: readonly number[], start: Start): Scenario {

@@ -3,9 +3,9 @@
  *
  * Costs at three sizes or more of one dimension, with the exponent of their growth (0 = level,
  * 1 = linear) and the size from which they grow faster than linearly ("knee"): objects, pods,
- * watchers, watch-lists, definitions, namespaces, leases, replicas, workers. Every server has an etcd
- * of its own. `--compare` measures a kube-apiserver, the path of whose program it is, in place of
- * Keelson. `--small` only shows that a scenario runs.
+ * watchers, watch-lists, definitions, namespaces, leases, replicas, workers. Every server has
+ * its own etcd. `--compare` measures the kube-apiserver at a path instead of Keelson. `--small` only
+ * checks that a scenario runs.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -32,7 +32,7 @@ try {
   for (const name of names) {
     const scenario = scenarios[name];
     if (scenario === undefined) {
-      throw new Error(`no scenario is called ${name}: ${Object.keys(scenarios).join(", ")}`);
+      throw new Error(`unknown scenario ${name}: ${Object.keys(scenarios).join(", ")}`);
     }
     console.log(`\n${name}, ${options.compare ?? `keelson, Node ${process.version}`}`);
     await runScenario(scenario, {

@@ -1,4 +1,4 @@
-/** What the scenarios of scale share: a server over an etcd, calls, and their costs. */
+/** Shared parts of the scale scenarios: a server on an etcd, calls, and their costs. */
 import { mkdirSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -11,27 +11,27 @@ import type { Point } from "./slope.ts";
 
 /** One dimension of scale. */
 export interface Scenario {
-  /** What its sizes count. */
+  /** Name of the counted things. */
   readonly sizeName: string;
   readonly sizes: readonly number[];
-  /** Sizes with which it takes seconds. */
+  /** Sizes with which the scenario takes seconds. */
   readonly smallSizes: readonly number[];
   readonly measure: (scene: Scene, sizes: readonly number[]) => AsyncIterable<Point>;
 }
 
-/** A local server whose processes can be measured. */
+/** A local server whose process can be measured. */
 export type LocalServer = BenchServer & { readonly pid: number; readonly readyMs: number };
 
 export interface SceneExtent {
-  /** Existing folder for files of the servers. */
+  /** Existing directory for files of the servers. */
   readonly folder: string;
-  /** Calls that a median is taken of. */
+  /** Number of calls for a median. */
   readonly calls: number;
-  /** Duration of loads. */
+  /** Duration of loads in seconds. */
   readonly seconds: number;
 }
 
-/** An etcd and the servers that a scenario starts over it. */
+/** An etcd and the servers that a scenario starts on it. */
 export class Scene implements AsyncDisposable {
   private servers: LocalServer[] = [];
 
@@ -54,7 +54,7 @@ export class Scene implements AsyncDisposable {
     return this.extent.seconds;
   }
 
-  /** Starts one more server. */
+  /** Starts another server. */
   async start(flags: readonly string[] = []): Promise<LocalServer> {
     const folder = path.join(this.extent.folder, `server-${this.servers.length}`);
     mkdirSync(folder, { recursive: true });
@@ -83,7 +83,7 @@ export class Scene implements AsyncDisposable {
   }
 }
 
-/** Calls that must succeed. */
+/** Client whose calls must succeed. */
 export class Client {
   private readonly connection: Connection;
 
@@ -112,7 +112,7 @@ export class Client {
     return this.call("POST", collection, { body: Buffer.from(JSON.stringify(object)) });
   }
 
-  /** Creates a namespace and the ServiceAccount that admission of pods wants. */
+  /** Creates a namespace, and the ServiceAccount that admission of pods requires. */
   async createNamespace(name: string): Promise<void> {
     const meta = { apiVersion: "v1", metadata: { name } };
     await this.create("/api/v1/namespaces", { ...meta, kind: "Namespace" });
@@ -129,11 +129,11 @@ export class Client {
   }
 }
 
-/** A median takes no longer, if three calls take less. */
+/** Time limit of a median in ms, except for the first three calls. */
 const medianLimitMs = 5_000;
 const leastCalls = 3;
 
-/** Median of the latencies of at most `count` calls, `width` at a time, in ms. */
+/** Median latency in ms of at most `count` calls, `width` of them concurrent. */
 export async function medianMs(
   count: number,
   call: (n: number) => Promise<unknown>,

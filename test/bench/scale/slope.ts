@@ -1,4 +1,4 @@
-/** How costs grow with a size: exponents of power laws, and tables of them. */
+/** Growth of costs with a size: exponents of power laws, and tables of them. */
 
 /** Costs at one size, by the names of columns. */
 export interface Point {
@@ -6,7 +6,10 @@ export interface Point {
   readonly costs: Readonly<Record<string, number>>;
 }
 
-/** Growth between neighbouring sizes that counts as worse than linear; measurements vary. */
+/**
+ * Exponent between adjacent sizes above which growth counts as worse than linear; above 1 because
+ * measurements vary.
+ */
 const worseThanLinear = 1.25;
 
 /**

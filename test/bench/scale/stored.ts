@@ -1,10 +1,10 @@
 /**
- * Fills an etcd below a running API server with copies of one object that the server has stored
- * itself, in the server's own encoding: names and uids are replaced by others of equal length.
+ * Fills the etcd of a running API server with copies of one object that the server has stored, in
+ * the server's encoding: names and uids are replaced by others of equal length.
  */
 import { etcdBackend } from "../../../pkg/storage/etcd/index.ts";
 
-/** One etcd transaction has at most so many operations (its default is 128) and bytes. */
+/** Maximum number of operations (etcd's default limit is 128) and bytes of one transaction. */
 const maxOperations = 100;
 const maxBytes = 1_000_000;
 const inFlight = 4;
@@ -20,7 +20,7 @@ export interface Clones {
   readonly to: number;
 }
 
-/** A number in names: all have the same width, so that copies differ in nothing else. */
+/** Formats a number in names with fixed width, so that copies have equal length. */
 export function digits(n: number, width = 7): string {
   return `${n}`.padStart(width, "0");
 }

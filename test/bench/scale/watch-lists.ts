@@ -1,6 +1,6 @@
 /**
- * Many watches at once that begin with a list of 400 MB (KEP-3157): peak memory of the server beside
- * its cache, while all of them are read at the pace of this machine and while none is. Then some are
+ * Many concurrent watch-lists of 400 MB (KEP-3157): peak memory of the server above its cache,
+ * while the client reads all of them as fast as possible, and while it reads none. Then some are
  * read to the bookmark that ends the list.
  */
 import http2 from "node:http2";
@@ -16,7 +16,7 @@ const path =
   `${collection}?watch=1&sendInitialEvents=true&allowWatchBookmarks=true` +
   "&resourceVersionMatch=NotOlderThan";
 const streamsPerConnection = 64;
-/** Streams that are read to the end. */
+/** Number of streams that are read to the end. */
 const wholeStreams = 4;
 const sampleMs = 50;
 
@@ -67,7 +67,7 @@ interface HoldLoad {
   readonly pid: number;
   readonly streams: number;
   readonly seconds: Scene["seconds"];
-  /** Whether the client reads what arrives, or lets its windows of 64 KB fill. */
+  /** Whether the client reads, or lets its windows of 64 KB fill. */
   readonly isRead: boolean;
 }
 

@@ -1,4 +1,7 @@
-/** Many watchers of a kind: CPU of the server per write, and when all of them have its event. */
+/**
+ * Many watchers of a kind: CPU time of the server per write, and the time until all of them have
+ * its event.
+ */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import path from "node:path";
@@ -53,7 +56,7 @@ export const watchers: Scenario = {
 };
 
 interface HeldWatches extends AsyncDisposable {
-  /** Events that all of them have received. */
+  /** Total number of events that the watches have received. */
   events(): Promise<number>;
 }
 

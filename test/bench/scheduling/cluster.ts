@@ -1,4 +1,4 @@
-/** An API server with nodes and pods, in a process of its own. */
+/** An API server with nodes and pods, in a separate process. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -107,7 +107,7 @@ export class Cluster {
     await this.send("DELETE", claims);
   }
 
-  /** Makes a claim; with `nodes` it has a device of the node that the pod of this number is on. */
+  /** Creates a claim; with `nodes`, it has a device of the node of the pod with this number. */
   private async makeClaim(
     namespace: string,
     claim: { readonly name: string; readonly at: number; readonly nodes: number | undefined },
@@ -143,7 +143,7 @@ export class Cluster {
     return new BoundPods(stream);
   }
 
-  /** Pods of the namespace that are bound, and how many there are of all. */
+  /** Number of bound pods of the namespace, of the total. */
   async bound(namespace: string): Promise<string> {
     const { items } = await this.send("GET", `/api/v1/namespaces/${namespace}/pods`);
     const count = items.filter(({ spec }: any) => spec.nodeName).length;
@@ -161,7 +161,7 @@ export class Cluster {
     return JSON.parse(await this.text(at, method, object));
   }
 
-  /** The body of a response. */
+  /** Sends a request and returns the body of the response. */
   async text(at: string, method = "GET", object?: object): Promise<string> {
     const body = object === undefined ? {} : { body: Buffer.from(JSON.stringify(object)) };
     const answer = await this.connection.call(method, at, { keep: true, ...body });

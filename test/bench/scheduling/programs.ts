@@ -1,4 +1,4 @@
-/** Schedulers in processes of their own. */
+/** Schedulers in separate processes. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -18,7 +18,7 @@ export const keelson: Scheduler = {
 interface Api {
   readonly url: string;
   readonly token: string;
-  /** Folder for files. */
+  /** Directory for files. */
   readonly folder: string;
 }
 
@@ -56,8 +56,8 @@ function writeJson(file: string, value: object): void {
 }
 
 /**
- * Memory of a process in MiB: what is resident now and at most, and the part of it that is no copy
- * of a file, such as the program itself.
+ * Memory of a process in MiB: resident now, at its peak, and the part that is not backed by files,
+ * such as the program.
  */
 export function memoryMib({ pid }: ChildProcess) {
   const status = readFileSync(`/proc/${pid}/status`, "utf8");

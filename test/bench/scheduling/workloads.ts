@@ -14,13 +14,13 @@ export interface Counts {
 export interface PodTemplate {
   readonly labels?: Readonly<Record<string, string>>;
   readonly spec: object;
-  /** Whether each pod uses a ResourceClaim of its own, for one device. */
+  /** Whether each pod uses its own ResourceClaim for one device. */
   readonly hasClaim?: boolean;
 }
 
 export interface Workload {
   readonly name: string;
-  /** Zones that the nodes are in, in turn. */
+  /** Zones of the nodes, assigned in turn. */
   readonly zones: readonly string[];
   readonly init: PodTemplate;
   readonly measured: PodTemplate;
