@@ -178,6 +178,7 @@ export function featureGates(settings: ReadonlyMap<string, string>): (name: stri
 
 /** Gates set to another value than their default, but not consulted, in the order of `settings`. */
 export function gatesWithoutEffect(settings: ReadonlyMap<string, string>): readonly string[] {
+  if (settings.size === 0) return [];
   const names = new Set(consultedGates());
   return [...settings].flatMap(([name, value]) => {
     const gate = known.get(name);

@@ -29,9 +29,11 @@ export function buildMetrics(isOn: (feature: string) => boolean): PrometheusMetr
     ...aggregatorMetrics,
   ];
   instruments.define([...ofParts, featureEnabled]);
-  for (const [name, stage] of featureStages()) {
-    const labels = { name, stage: shownStages[stage] };
-    instruments.set(featureEnabled.name, labels, isOn(name) ? 1 : 0);
-  }
+  instruments.beforeRead(() => {
+    for (const [name, stage] of featureStages()) {
+      const labels = { name, stage: shownStages[stage] };
+      instruments.set(featureEnabled.name, labels, isOn(name) ? 1 : 0);
+    }
+  });
   return metrics;
 }

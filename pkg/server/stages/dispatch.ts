@@ -5,10 +5,13 @@ import { documentRoutes, notFound } from "../routes/document-routes.ts";
 import { proxyToBackend } from "../proxy/aggregated.ts";
 import type { ServerParts } from "./server-parts.ts";
 
-/** Runs the handler of the route: a verb of the registry, a connection, or a document. */
+/**
+ * Runs the handler of the route: a verb of the registry, a connection, or a document. Routes are compiled
+ * when they are first needed: most servers of tests serve no documents.
+ */
 export function dispatch(parts: ServerParts): Stage<RequestState, Nothing> {
-  const api = apiRoutes(parts);
-  const documents = documentRoutes(parts);
+  let api: ReturnType<typeof apiRoutes> | undefined;
+  let documents: ReturnType<typeof documentRoutes> | undefined;
   const { catalog, closing, limits, tracer } = parts;
   const proxying = { domain: catalog.domain, closing, tracer, bodyLimit: limits.bodyBytes };
   return {
@@ -20,9 +23,11 @@ export function dispatch(parts: ServerParts): Stage<RequestState, Nothing> {
       if (aggregation !== undefined && apiService !== undefined) {
         return proxyToBackend({ ...proxying, aggregation }, state, apiService);
       }
-      return runRoutes(api, context, () =>
-        runRoutes(documents, context, async () => notFound(parts.catalog, state)),
-      );
+      api ??= apiRoutes(parts);
+      return runRoutes(api, context, () => {
+        documents ??= documentRoutes(parts);
+        return runRoutes(documents, context, async () => notFound(parts.catalog, state));
+      });
     },
   };
 }
