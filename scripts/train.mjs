@@ -1,23 +1,83 @@
-// Fills the bundle's code cache: runs an API server, which on exit stores the code that V8 has compiled
+// Fills the bundle's code cache: runs API servers, which on exit store the code that V8 has compiled
 // for requests.
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { connect } from "node:http2";
+import { connect as connectSocket, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 
 /** Rounds of requests: after two, V8 has compiled nearly all functions that they call. */
 const rounds = 2;
 const deployments = "/apis/apps/v1/namespaces/default/deployments";
 
+/** In memory; then on etcd, whose client is code of its own, if etcd is on PATH. */
 export async function train(root) {
   const data = mkdtempSync(path.join(tmpdir(), "keelson-train-"));
+  try {
+    await trainOn(root, data, ["--storage-backend=memory"]);
+    if (!spawnSync("etcd", ["--version"]).error) await trainOnEtcd(root, data);
+  } finally {
+    rmSync(data, { recursive: true, force: true });
+  }
+}
+
+async function trainOnEtcd(root, data) {
+  const [client, peer] = await freePorts(2);
+  const urls = [client, peer].map((port) => `http://127.0.0.1:${port}`);
+  const args = [
+    `--data-dir=${path.join(data, "etcd")}`,
+    `--listen-client-urls=${urls[0]}`,
+    `--advertise-client-urls=${urls[0]}`,
+    `--listen-peer-urls=${urls[1]}`,
+    `--initial-advertise-peer-urls=${urls[1]}`,
+    `--initial-cluster=default=${urls[1]}`,
+  ];
+  const etcd = spawn("etcd", args, { stdio: "ignore" });
+  const exited = once(etcd, "exit");
+  try {
+    await Promise.race([listening(client), exited.then(() => failed("etcd"))]);
+    await trainOn(root, data, [`--etcd-servers=${urls[0]}`]);
+  } finally {
+    etcd.kill("SIGTERM");
+    await exited;
+  }
+}
+
+async function freePorts(count) {
+  const servers = Array.from({ length: count }, () => createServer().listen(0, "127.0.0.1"));
+  await Promise.all(servers.map((server) => once(server, "listening")));
+  const ports = servers.map((server) => server.address().port);
+  await Promise.all(servers.map((server) => once(server.close(), "close")));
+  return ports;
+}
+
+async function listening(port) {
+  for (;;) {
+    const socket = connectSocket(port, "127.0.0.1");
+    try {
+      await once(socket, "connect");
+      return;
+    } catch {
+      await sleep(50);
+    } finally {
+      socket.destroy();
+    }
+  }
+}
+
+function failed(program) {
+  throw new Error(`keelson: ${program} exited before it was ready`);
+}
+
+async function trainOn(root, data, storage) {
   const args = [
     "dist/keelson.js",
     "apiserver",
     "--bind-address=127.0.0.1",
-    "--storage-backend=memory",
+    ...storage,
     "--secure-port=0",
     `--cert-dir=${data}`,
   ];
@@ -26,9 +86,7 @@ export async function train(root) {
   try {
     const url = await Promise.race([
       readyUrl(server.stderr),
-      exited.then(() =>
-        Promise.reject(new Error("keelson: the server exited before it was ready")),
-      ),
+      exited.then(() => failed("the server")),
     ]);
     const pki = (name) => readFileSync(path.join(data, name), "utf8");
     const authorization = `Bearer ${pki("admin.token").trim()}`;
@@ -44,7 +102,6 @@ export async function train(root) {
   } finally {
     server.kill("SIGTERM");
     await exited;
-    rmSync(data, { recursive: true });
   }
 }
 
