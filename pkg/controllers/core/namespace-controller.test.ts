@@ -10,7 +10,7 @@ import { refusal, testRegistry } from "../../registry/testing.ts";
 
 async function until(what: () => Promise<boolean>): Promise<void> {
   for (let tries = 0; !(await what()); tries++) {
-    assert.ok(tries < 6000, "it never came to that");
+    assert.ok(tries < 6000, "timed out");
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }

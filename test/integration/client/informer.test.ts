@@ -108,7 +108,7 @@ describe("informer", () => {
 
   async function until(what: () => boolean): Promise<void> {
     for (let tries = 0; !what(); tries++) {
-      assert.ok(tries < 6000, "it never came to that");
+      assert.ok(tries < 6000, "timed out");
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
   }

@@ -53,7 +53,7 @@ describe("custom resources", () => {
       if (value !== undefined) return value;
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
-    throw new Error("it never came to pass");
+    throw new Error("timed out");
   }
 
   const established = (plural: string): Promise<any> =>

@@ -17,7 +17,7 @@ async function until<T>(what: () => Promise<T>): Promise<NonNullable<T>> {
     if (found) return found;
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
-  throw new Error("it never came to that");
+  throw new Error("timed out");
 }
 
 /** A server on which alice and bob have all permissions without being exempt. */
