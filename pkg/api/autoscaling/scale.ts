@@ -1,6 +1,6 @@
 /** Scale, the kind of scale subresources. */
 import { required, type Infer, int32, Path, value, type Problems, string, structs } from "#schema";
-import { kind, objectMeta } from "#meta";
+import { checkObjectMeta, kind, objectMeta } from "#meta";
 import { ageColumn, ageOf, column, nameOf } from "../printing.ts";
 
 const v1 = structs("api/autoscaling/v1");
@@ -40,7 +40,9 @@ export const scaleV1 = v1(
 
 type Scale = Infer<typeof scaleV1>;
 
-export function checkScale({ spec }: Scale, problems: Problems): void {
+export function checkScale({ metadata, spec }: Scale, problems: Problems): void {
+  const options = { namespaced: true, name: "dns-subdomain" } as const;
+  checkObjectMeta(metadata, options, Path.of("metadata"), problems);
   const { replicas = 0 } = spec;
   if (replicas >= 0) return;
   const path = Path.of("spec.replicas");

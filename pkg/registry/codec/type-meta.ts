@@ -42,25 +42,33 @@ export function checkTypeMeta(
   typeMeta: TypeMeta,
 ): void {
   if (typeMeta.kind === resource.kind.kind && typeMeta.apiVersion === resource.groupVersion) return;
+  const why = kindFault(registry, resource, typeMeta);
+  if (why !== undefined) throw cannotHandle(resource, typeMeta, why);
+  throw badRequest(
+    `the API version in the data (${typeMeta.apiVersion}) does not match ` +
+      `the expected API version (${resource.groupVersion})`,
+  );
+}
+
+/** The decoder's words about another kind than the resource's; undefined for another version of it. */
+export function kindFault(
+  registry: RegistryContext,
+  resource: Resource,
+  typeMeta: TypeMeta,
+): string | undefined {
   const found = knownKind(registry, typeMeta);
   if (found === undefined) {
     const [kind, version] = [typeMeta.kind, typeMeta.apiVersion].map((text) =>
       JSON.stringify(text),
     );
     const scheme = '"pkg/api/legacyscheme/scheme.go:30"';
-    const why = `no kind ${kind} is registered for version ${version} in scheme ${scheme}`;
-    throw cannotHandle(resource, typeMeta, why);
+    return `no kind ${kind} is registered for version ${version} in scheme ${scheme}`;
   }
-  if (found !== "list" && found.kind === resource.kind) {
-    throw badRequest(
-      `the API version in the data (${typeMeta.apiVersion}) does not match ` +
-        `the expected API version (${resource.groupVersion})`,
-    );
-  }
+  if (found !== "list" && found.kind === resource.kind) return undefined;
   const version = typeMeta.apiVersion.split("/").at(-1) ?? "";
   const goPackage = resource.hub.group === "" ? "core" : (resource.hub.group.split(".")[0] ?? "");
   const types = `(${version}.${typeMeta.kind}) to (${goPackage}.${resource.kind.kind})`;
-  throw cannotHandle(resource, typeMeta, `converting ${types}: unknown conversion`);
+  return `converting ${types}: unknown conversion`;
 }
 
 /** The resource of a registered type, in any current or former version; "list" for list types. */

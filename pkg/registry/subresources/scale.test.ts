@@ -60,6 +60,9 @@ describe("scale subresource", () => {
     }
     const negative = test.put(scale, { metadata: { name: "d" }, spec: { replicas: -1 } });
     assert.match(await refusal(negative), /^422 Invalid Scale.autoscaling "d" is invalid/);
+    const labels = { "a b": "c" };
+    const labelled = test.put(scale, { metadata: { name: "d", labels }, spec: { replicas: 1 } });
+    assert.match(await refusal(labelled), /^422 Invalid Scale.*: metadata.labels: Invalid value/);
     const missing = test.put("apps/v1/deployments/ns/e/scale", { metadata: { name: "e" } });
     assert.equal(await refusal(missing), '404 NotFound deployments.apps "e" not found');
     assert.equal((await test.get(path)).object.spec.replicas, 3);

@@ -39,7 +39,7 @@ import { converterMessage } from "../codec/converter-words.ts";
 import { checkSameKind } from "./custom-resource-errors.ts";
 import { jsonType } from "../codec/json-type.ts";
 import { keepClearedManagedFields } from "./managed-fields.ts";
-import { jsonTypeMeta } from "../codec/type-meta.ts";
+import { jsonTypeMeta, kindFault } from "../codec/type-meta.ts";
 
 /**
  * A patch applies to the JSON of the stored object in the version of the request. The result is
@@ -140,7 +140,7 @@ function* decodePatched(
   const isCustom = resource.kind.custom !== undefined;
   const decode = (): any => {
     if (isCustom) unknown.push(...membersWithoutSchema(resource, document));
-    else if (!isStrategic) checkTypeMetaUnchanged(request, document);
+    else if (!isStrategic) checkTypeMetaUnchanged(registry, request, document);
     const { literals } = parsed;
     const options = { root: true, unknown, literals };
     return withinBounds(() => fromBoundedJson(resource, { document, current, options }));
@@ -217,15 +217,20 @@ function isWithinWeight(struct: Resource["struct"], document: any): boolean {
  * Throws unless kind and apiVersion of the patched document are those of the resource. Not for strategic
  * merge patches, which kube-apiserver merges into a typed object.
  */
-function checkTypeMetaUnchanged({ resource }: ResourceRequest, document: unknown): void {
-  if (typeof document !== "object" || document === null) return;
-  if (!Array.isArray(document)) jsonTypeMeta(document);
-  const { kind, apiVersion } = document as Readonly<Record<string, unknown>>;
-  const sameKind = kind === undefined || kind === resource.kind.kind;
-  const sameVersion = apiVersion === undefined || apiVersion === resource.groupVersion;
-  if (sameKind && sameVersion) return;
-  const text = `${String(kind)} in version ${JSON.stringify(apiVersion)}`;
-  throw new DecodeFault(`${text} cannot be handled as a ${resource.kind.kind}`);
+function checkTypeMetaUnchanged(
+  registry: RegistryContext,
+  { resource }: ResourceRequest,
+  document: unknown,
+): void {
+  if (typeof document !== "object" || document === null || Array.isArray(document)) return;
+  const named = jsonTypeMeta(document);
+  const { apiVersion = resource.groupVersion } = document as Readonly<Record<string, unknown>>;
+  const kind = named.kind === "" ? resource.kind.kind : named.kind;
+  if (kind === resource.kind.kind && apiVersion === resource.groupVersion) return;
+  const changed = { kind, apiVersion: named.apiVersion };
+  const version = `${kind} in version ${JSON.stringify(apiVersion)}`;
+  const otherVersion = `${version} cannot be handled as a ${resource.kind.kind}`;
+  throw new DecodeFault(kindFault(registry, resource, changed) ?? otherVersion);
 }
 
 /** All fields of a custom resource if a patch sets an apiVersion without schema: they are unknown. */

@@ -101,4 +101,29 @@ describe("responses of kube-apiserver", () => {
       assert.match(events.at(-1)!, /^{"type":"BOOKMARK".*"k8s.io\/initial-events-end":"true"/);
     }
   });
+
+  it("names the decoder's fault about the kind and apiVersion of a merge patch", async () => {
+    const body = JSON.stringify({ metadata: { name: "patched" } });
+    const json = { "content-type": "application/json" };
+    await server.fetch(configMaps, { method: "POST", headers: json, body });
+    const scheme = 'in scheme "pkg/api/legacyscheme/scheme.go:30"';
+    const patches: readonly (readonly [object, string])[] = [
+      [{ kind: "Foo" }, `no kind "Foo" is registered for version "v1" ${scheme}`],
+      [
+        { apiVersion: "apps/v1" },
+        `no kind "ConfigMap" is registered for version "apps/v1" ${scheme}`,
+      ],
+      [{ kind: "Pod" }, "converting (v1.Pod) to (core.ConfigMap): unknown conversion"],
+    ];
+    const headers = { "content-type": "application/merge-patch+json" };
+    for (const [patch, fault] of patches) {
+      const init = { method: "PATCH", headers, body: JSON.stringify(patch) };
+      const response = await server.fetch(`${configMaps}/patched`, init);
+      const { message } = (await response.json()) as { message: string };
+      assert.equal(response.status, 422, message);
+      assert.ok(message.endsWith(`: ${fault}`), message);
+    }
+    const init = { method: "PATCH", headers, body: JSON.stringify({ kind: "" }) };
+    assert.equal((await server.fetch(`${configMaps}/patched`, init)).status, 200);
+  });
 });
