@@ -1,5 +1,5 @@
 /** fieldmanager: server-side apply and metadata.managedFields, by the rules of structured-merge-diff. */
-export { type FieldSet, type Pattern, setOf } from "./fieldpath/set.ts";
+export { type FieldSet, setOf } from "./fieldpath/set.ts";
 export { atomicPaths } from "./typed/atomic-paths.ts";
 export { configurationFault } from "./typed/validate.ts";
 export { merge as mergeConfiguration } from "./typed/merge.ts";

@@ -7,8 +7,6 @@ import {
   isEmptySet,
   isSameSet,
   isSubset,
-  onlyMatching,
-  type Pattern,
   pathsOf,
   recursiveDifference,
   difference,
@@ -30,11 +28,13 @@ export interface Versions {
   readonly convert: (object: JsonObject, from: string, to: string) => JsonObject;
 }
 
-/** The fields that writes through an endpoint can manage: all but `ignored`, or those that match `only`. */
-export type FieldFilter = { readonly ignored: FieldSet } | { readonly only: readonly Pattern[] };
+/** The fields that writes through an endpoint can manage: all but `ignored`. */
+export interface FieldFilter {
+  readonly ignored: FieldSet;
+}
 
 function applyFilter(scope: FieldFilter, set: FieldSet): FieldSet {
-  return "only" in scope ? onlyMatching(set, scope.only) : recursiveDifference(set, scope.ignored);
+  return recursiveDifference(set, scope.ignored);
 }
 
 /** The kind, version and endpoint of a write. */

@@ -8,7 +8,6 @@ import {
   inOrder,
   intersection,
   isSubset,
-  onlyMatching,
   parseFieldSet,
   pathsOf,
   recursiveDifference,
@@ -166,12 +165,6 @@ describe("field sets", () => {
       'k:{"b":2,"a":1}': { "f:y": {} },
     });
     assert.deepEqual(twice, { 'k:{"a":1,"b":2}': { ".": {}, "f:y": {} } });
-  });
-
-  it("onlyMatching keeps members on and below the patterns", () => {
-    const whole = set("spec spec.list.one.image spec.list.one spec.list.one.image.x status.a");
-    const only = onlyMatching(whole, [["f:spec", "f:list", "*", "f:image"]]);
-    assert.equal(printPaths(only), "spec spec.list.one spec.list.one.image spec.list.one.image.x");
   });
 });
 

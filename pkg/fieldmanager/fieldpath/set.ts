@@ -250,27 +250,6 @@ function collectPaths(set: FieldSet, at: readonly PathElement[], paths: PathElem
   for (const element of elements) collectPaths(set[element] as FieldSet, [...at, element], paths);
 }
 
-/** A path prefix in which `*` stands for any element. */
-export type Pattern = readonly PathElement[];
-
-/** Members that are a prefix of a pattern or start with one. */
-export function onlyMatching(set: FieldSet, patterns: readonly Pattern[]): FieldSet {
-  const draft: Draft = {};
-  for (const element in set) {
-    if (element === selfKey) continue;
-    const matching = patterns.filter(([first]) => first === "*" || first === element);
-    if (matching.length === 0) continue;
-    const node = set[element] as FieldSet;
-    const remaining = matching.map((pattern) => pattern.slice(1));
-    const below = remaining.some((pattern) => pattern.length === 0)
-      ? contentsOf(node)
-      : onlyMatching(node, remaining);
-    const filtered = nodeOf(isMember(node), below);
-    if (filtered !== undefined) draft[element] = filtered;
-  }
-  return draft;
-}
-
 /**
  * Decodes FieldsV1: path elements are made canonical and sorted, unknown kinds of elements dropped. A
  * value that is canonical and sorted already, like all that servers write, is returned unchanged.

@@ -198,8 +198,6 @@ export interface KindRules {
    * `spec`. Source: GetResetFields of Kubernetes' strategies.
    */
   readonly resets?: Readonly<Record<string, readonly string[]>>;
-  /** By endpoint: all that it writes, where that is easier said; `*` is any step. */
-  readonly writes?: Readonly<Record<string, readonly string[]>>;
   /** Seconds that an object lives unless written again (Event: `--event-ttl`). */
   readonly expires: boolean;
   /**

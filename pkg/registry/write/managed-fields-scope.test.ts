@@ -17,6 +17,8 @@ const exceptions: Readonly<Record<string, readonly string[]>> = {
   "Deployment/status": ["metadata.labels", "spec"],
   "FlowSchema/status": ["metadata", "spec"],
   "Namespace/finalize": ["status"],
+  "Pod/ephemeralcontainers": [],
+  "Pod/resize": [],
   "Pod/status": ["metadata.deletionTimestamp", "metadata.ownerReferences", "spec"],
   "PriorityLevelConfiguration/status": ["metadata", "spec"],
   "StorageVersion/status": ["metadata", "spec"],
@@ -26,7 +28,7 @@ const exceptions: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Endpoints that take the kind itself; other subresources have a body of another kind. */
-const storedSubresources = ["", "status", "approval", "finalize"];
+const storedSubresources = ["", "status", "approval", "finalize", "ephemeralcontainers", "resize"];
 
 describe("fields that managedFields tracks", () => {
   for (const kind of builtinKinds) {

@@ -23,15 +23,13 @@ const trackedFieldsByKind = memoize((kind: Kind) => {
 });
 
 function compileTrackedFields(kind: Kind, subresource: string): FieldFilter {
-  const { resets, writes } = kind.rules;
-  const only = writes?.[subresource];
-  if (only !== undefined) return { only: only.map(pathElements) };
+  const { resets } = kind.rules;
   const hasStatus = kind.subresources.some(({ name }) => name === "status");
   const usual = subresource === "status" ? ["spec"] : hasStatus ? ["status"] : [];
   return { ignored: setOf(...(resets?.[subresource] ?? usual).map(pathElements)) };
 }
 
-/** `spec.containers.*.image` -> `["f:spec", "f:containers", "*", "f:image"]`. */
+/** `status.conditions` -> `["f:status", "f:conditions"]`. */
 function pathElements(path: string): string[] {
-  return path.split(".").map((name) => (name === "*" ? name : `f:${name}`));
+  return path.split(".").map((name) => `f:${name}`);
 }

@@ -90,7 +90,7 @@ function* entriesAfterCreate(
 ): Slices<NonNullable<ManagedFields>> {
   const { resource, subresource } = request;
   const scope = trackedFieldsOf(resource.kind, subresource);
-  if (subresource !== "" || !("ignored" in scope)) {
+  if (subresource !== "") {
     return yield* entriesAfterUpdate(registry, request, { object, old: undefined, fieldManager });
   }
   const excluded = excludedAtCreation(scope.ignored);

@@ -202,13 +202,12 @@ export const pod = kind(podV1, {
     },
     generation: true,
     deleteReturnsObject: true,
-    resets: { status: ["spec", "metadata.deletionTimestamp", "metadata.ownerReferences"] },
-    writes: {
-      ephemeralcontainers: ["spec.ephemeralContainers"],
-      resize: ["containers", "initContainers"].flatMap((list) => [
-        `spec.${list}.*.resources`,
-        `spec.${list}.*.resizePolicy`,
-      ]),
+    // kube-apiserver has filters for the last two and does not use them: what a write through them
+    // cannot change is recorded nevertheless.
+    resets: {
+      status: ["spec", "metadata.deletionTimestamp", "metadata.ownerReferences"],
+      ephemeralcontainers: [],
+      resize: [],
     },
   },
   hooks: {
