@@ -1,4 +1,5 @@
 /** Evaluation of expressions with an asynchronous authorizer. */
+import { promptly, yieldEvery } from "#base";
 import type {
   AccessDecision,
   AccessDecider,
@@ -21,7 +22,11 @@ class MissingDecision extends Error {
 export class AccessEvaluator {
   readonly #decisions = new Map<string, AccessDecision>();
 
-  constructor(private readonly decide: (check: AccessCheck) => Promise<AccessDecision>) {}
+  constructor(
+    private readonly decide: (check: AccessCheck) => Promise<AccessDecision>,
+    /** Yields to the event loop; shared with other work of the request. */
+    private readonly pause = yieldEvery(),
+  ) {}
 
   /** Decider for the variable `authorizer`: throws MissingDecision for a decision not yet made. */
   readonly authorizer: AccessDecider = (check) => {
@@ -31,17 +36,19 @@ export class AccessEvaluator {
   };
 
   /**
-   * Evaluates, and restarts after each missing decision. Every check costs 350,000 units, so that the
-   * budget limits their number. The bindings must not change in between.
+   * Evaluates, yielding to the event loop, and restarts after each missing decision. Every check costs
+   * 350,000 units, so that the budget limits their number. The bindings must not change in between.
    */
   async evaluate(
     program: Program,
     bindings: Readonly<Record<string, unknown>>,
     budget: number,
   ): Promise<Outcome> {
+    const turn = this.pause();
+    if (turn !== undefined) await turn;
     for (;;) {
       try {
-        return program.evaluate(bindings, budget);
+        return await promptly(program.evaluateInSlices(bindings, budget), this.pause);
       } catch (error) {
         if (!(error instanceof MissingDecision)) throw error;
         const { check } = error;

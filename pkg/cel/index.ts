@@ -45,6 +45,7 @@ export {
 export { kindType, structType } from "./check/struct-types.ts";
 export { adapt } from "./value/json-values.ts";
 export { plainJson, typeNameFaults } from "./value/plain-json.ts";
+export { NeededEvaluation } from "./runtime/progress.ts";
 export { AccessEvaluator } from "./access-evaluator.ts";
 export { quantityValue } from "./library/kubernetes/quantities.ts";
 export { semverValue } from "./library/kubernetes/semver.ts";

@@ -1,4 +1,5 @@
 /** Compilation and evaluation of expressions. */
+import type { Slices } from "#base";
 import { type Checked, check } from "./check/checker.ts";
 import { estimateCost } from "./cost/cost-estimate.ts";
 import type { Range } from "./cost/cost-range.ts";
@@ -6,6 +7,7 @@ import type { Environment } from "./environment.ts";
 import { BudgetExceeded, Frame } from "./runtime/frame.ts";
 import { adapt } from "./value/json-values.ts";
 import { validate } from "./check/validators.ts";
+import { Progress } from "./runtime/progress.ts";
 import { parse } from "./syntax/parser.ts";
 import { plan } from "./runtime/planner.ts";
 import { type CompileIssue, renderIssues } from "./syntax/source.ts";
@@ -65,6 +67,9 @@ export function compile(text: string, environment: Environment): Compilation {
   }
 }
 
+/** Variables and those of macros. */
+type Slots = (Value | CelFault | undefined)[];
+
 export class Program {
   /** Type of the result. */
   readonly type: CelType;
@@ -91,16 +96,38 @@ export class Program {
    * expression are part of the outcome, not thrown.
    */
   evaluate(bindings: Readonly<Record<string, unknown>>, budget = Infinity): Outcome {
-    const { step, variables, slotCount } = this.planned;
-    const slots: (Value | CelFault | undefined)[] = new Array(slotCount).fill(undefined);
-    const frame = new Frame(slots, budget);
+    const slots = this.emptySlots();
+    return this.run(slots, bindings, new Frame(slots, budget));
+  }
+
+  /**
+   * As `evaluate`, in slices between the elements of macros such as `all` that are not within another
+   * one. The bindings must not change meanwhile.
+   */
+  *evaluateInSlices(bindings: Readonly<Record<string, unknown>>, budget: number): Slices<Outcome> {
+    const progress = new Progress();
+    const slots = this.emptySlots();
+    for (;;) {
+      const frame = new Frame(slots, budget, progress);
+      const outcome = progress.run(() => this.run(slots, bindings, frame));
+      if (outcome !== undefined) return outcome;
+      yield;
+    }
+  }
+
+  private emptySlots(): Slots {
+    return new Array(this.planned.slotCount).fill(undefined);
+  }
+
+  private run(slots: Slots, bindings: Readonly<Record<string, unknown>>, frame: Frame): Outcome {
+    const { step, variables } = this.planned;
     try {
       for (let at = 0; at < variables.length; at++) {
+        if (slots[at] !== undefined) continue;
         const raw = bindings[variables[at] ?? ""];
         if (raw !== undefined) slots[at] = adapt(raw, this.variableTypes[at] ?? dyn);
       }
-      const value = step(frame);
-      return { value, cost: frame.spent };
+      return { value: step(frame), cost: frame.spent };
     } catch (error) {
       if (error instanceof CelFault) {
         return { error: error.message, cost: frame.spent, exceeded: false };

@@ -183,13 +183,16 @@ function hooksOf(version: DefinitionVersion, schema: VersionSchema, apiVersion: 
   const check = (object: any, old: any, { problems, context }: Checking): void => {
     const before = old === undefined ? undefined : whole(old);
     const onlyStatus = context.subresource === "status";
-    const checked = checkObject(whole(object), schema.schema, {
-      old: before,
-      onlyStatus,
-      alsoValues: (found) => scale && checkScaleFields(scale, object, { onlyStatus, found }),
+    problems.defer(function* (found) {
+      const checked = yield* checkObject(whole(object), schema.schema, {
+        old: before,
+        onlyStatus,
+        alsoValues: (values) =>
+          scale && checkScaleFields(scale, object, { onlyStatus, found: values }),
+      });
+      for (const problem of checked.problems.list) found.add(problem);
+      for (const warning of checked.warnings) context.warn?.(warning);
     });
-    for (const problem of checked.problems.list) problems.add(problem);
-    for (const warning of checked.warnings) context.warn?.(warning);
   };
   return {
     prepareCreate: (object) => {

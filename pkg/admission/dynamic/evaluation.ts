@@ -1,9 +1,11 @@
+import type { Slices } from "#base";
 import {
   type AccessCheck,
   authorizerValue,
   CelFault,
   costLimits,
   AccessEvaluator,
+  NeededEvaluation,
   type Program,
   resourceCheckValue,
   type Value,
@@ -85,11 +87,11 @@ export class Evaluation {
   #lazyVariables(variables: readonly Variable[]): object {
     const shape: object = Object.create(null);
     for (const variable of variables) {
-      let known: { readonly value: Value } | { readonly fault: string } | undefined;
+      const evaluation = new NeededEvaluation(() => this.#evaluateVariable(variable));
       Object.defineProperty(shape, variable.name, {
         enumerable: true,
         get: (): Value => {
-          known ??= this.#evaluateVariable(variable);
+          const known = evaluation.result();
           if ("fault" in known) throw new CelFault(known.fault);
           return known.value;
         },
@@ -99,10 +101,15 @@ export class Evaluation {
   }
 
   /** Evaluates a variable. An authorizer call throws through, and the whole expression is re-run later. */
-  #evaluateVariable({ name, program, fault }: Variable) {
+  *#evaluateVariable({
+    name,
+    program,
+    fault,
+  }: Variable): Slices<{ readonly value: Value } | { readonly fault: string }> {
     const called = `composited variable ${JSON.stringify(name)}`;
     if (program === undefined) return { fault: `${called} fails to compile: ${fault ?? ""}` };
-    const { value, error, cost } = program.evaluate(this.#bindings, costLimits.call);
+    const outcome = yield* program.evaluateInSlices(this.#bindings, costLimits.call);
+    const { value, error, cost } = outcome;
     this.#spend(cost);
     return error === undefined ? { value } : { fault: `${called} fails to evaluate: ${error}` };
   }
@@ -110,7 +117,7 @@ export class Evaluation {
 
 /** Authorization request of an expression's authorizer call, for the user of the request. */
 export function authorizationRequest(
-  { attributes }: VersionedAttributes,
+  { attributes, pause }: VersionedAttributes,
   authorizer: Authorizer,
 ): AccessEvaluator {
   const { user } = attributes.request;
@@ -119,7 +126,7 @@ export function authorizationRequest(
     const { verdict, reason, error } = decision;
     const allowed = verdict === "allow";
     return error === undefined ? { allowed, reason } : { allowed, reason, error };
-  });
+  }, pause);
 }
 
 function accessOf(question: AccessCheck, user: User) {

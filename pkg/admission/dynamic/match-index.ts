@@ -45,6 +45,7 @@ const admissionPlurals = ["validating", "mutating"].flatMap((sort) => [
  */
 export class MatchIndex<T> {
   readonly #known = new Map<string, readonly Candidate<T>[]>();
+  readonly #equivalents = new Map<Resource, readonly Resource[]>();
   #content: object | undefined;
 
   constructor(
@@ -59,6 +60,7 @@ export class MatchIndex<T> {
     // Equivalent resources change with the served resources.
     if (this.#content !== this.catalog.content) {
       this.#known.clear();
+      this.#equivalents.clear();
       this.#content = this.catalog.content;
     }
     const { operation, resource, subresource } = aim;
@@ -101,10 +103,19 @@ export class MatchIndex<T> {
     const { resource } = aim;
     const own = this.#hitsAs(rules, aim, [resource]);
     if (!equivalent) return own;
-    const others = this.catalog.resources.filter(
-      (other) => other.keyPrefix === resource.keyPrefix && other !== resource,
-    );
-    return [...own, ...this.#hitsAs(rules, aim, others)];
+    return [...own, ...this.#hitsAs(rules, aim, this.#equivalentTo(resource))];
+  }
+
+  /** Other versions of the resource; found once for all entries. */
+  #equivalentTo(resource: Resource): readonly Resource[] {
+    let found = this.#equivalents.get(resource);
+    if (found === undefined) {
+      found = this.catalog.resources.filter(
+        (other) => other.keyPrefix === resource.keyPrefix && other !== resource,
+      );
+      this.#equivalents.set(resource, found);
+    }
+    return found;
   }
 
   #hitsAs(

@@ -1,4 +1,4 @@
-import { assign, type Clock } from "#base";
+import { assign, type Clock, yieldEvery } from "#base";
 import type { Catalog, HookContext, Resource } from "#meta";
 import type { AdmissionAttributes } from "#registry";
 import {
@@ -30,6 +30,8 @@ export class VersionedAttributes {
   /** For a Namespace, its own name. */
   readonly namespace: string;
   readonly name: string;
+  /** Yields to the event loop between the configurations of a request, which can be thousands. */
+  readonly pause = yieldEvery();
   #texts = new Map<string, Promise<string>>();
   #values = new Map<string, Promise<Json>>();
 
@@ -79,7 +81,7 @@ export class VersionedAttributes {
       const scale = this.#scale(side);
       if (scale !== undefined) return scale;
       if (this.operation === "CONNECT") return this.#streamed(as);
-      return convertTo(this.attributes[side], this.#conversion(as));
+      return convertTo(this.attributes[side], this.#conversion(as), this.pause);
     });
   }
 

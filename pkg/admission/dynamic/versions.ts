@@ -1,6 +1,7 @@
 /** Converts objects between hub and served versions. */
+import { promptly, yieldEvery } from "#base";
 import { type Domain, type HookContext, type KindVersion, type Resource, resolve } from "#meta";
-import { applyDefaults, fromJson, parseJson, toJson, toJsonValue } from "#schema";
+import { applyDefaults, fromJson, parseJsonInSlices, toJson, toJsonValue } from "#schema";
 
 export type Json = Readonly<Record<string, unknown>>;
 
@@ -23,9 +24,12 @@ export async function encodeIn(hub: any, { from, to, signal }: Conversion): Prom
   return toJson(struct, convert === "hub" ? hub : convert.down(hub), typeMetaOf(to));
 }
 
-/** The same as parsed value. */
-export async function convertTo(hub: any, seen: Conversion): Promise<Json> {
-  return parseJson(Buffer.from(await encodeIn(hub, seen))).value as Json;
+/** The same as parsed value; a large one is parsed in slices, between which `pause` yields. */
+export async function convertTo(hub: any, seen: Conversion, pause = yieldEvery()): Promise<Json> {
+  const text = await encodeIn(hub, seen);
+  const turn = pause();
+  if (turn !== undefined) await turn;
+  return (await promptly(parseJsonInSlices(text), pause)).value as Json;
 }
 
 /**

@@ -49,6 +49,8 @@ export class PolicyInput {
   ): Promise<MatchedPolicy<P> | undefined> {
     const { reviewed, parts } = this;
     const { entry } = candidate;
+    const turn = reviewed.pause();
+    if (turn !== undefined) await turn;
     const as = matchedAs(candidate, reviewed.name);
     if (as === undefined) return undefined;
     for (const selectors of entry.selectors) {

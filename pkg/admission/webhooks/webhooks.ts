@@ -176,6 +176,8 @@ export class Webhooks {
     reviewed: VersionedAttributes,
   ): Promise<MatchedHook | undefined> {
     const { hook, index } = candidate.entry;
+    const turn = reviewed.pause();
+    if (turn !== undefined) await turn;
     const as = matchedAs(candidate, reviewed.name);
     if (as === undefined || !objectsSelect(hook.selectors, reviewed)) return undefined;
     if (!(await namespacesSelect(hook.selectors, reviewed, this.parts.objects))) return undefined;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { atOnce, inTurns, type Slices } from "./slices.ts";
+import { atOnce, inTurns, promptly, type Slices } from "./slices.ts";
 
 /** Holds the event loop for longer than one piece of work may. */
 function work(): void {
@@ -38,6 +38,17 @@ describe("slices", () => {
     await inTurns(longWork(slices));
     isOver = true;
     assert.ok(turns > slices, `${turns} turns`);
+  });
+
+  it("returns the result of short work at once, that of long work in turns", async () => {
+    function* short(): Slices<string> {
+      yield;
+      return "done";
+    }
+    assert.equal(promptly(short()), "done");
+    const long = promptly(longWork(2));
+    assert.ok(long instanceof Promise);
+    assert.equal(await long, "done");
   });
 
   it("throws what the work throws", async () => {

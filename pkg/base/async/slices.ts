@@ -1,3 +1,4 @@
+import type { Awaitable } from "./awaitable.ts";
 import { yieldEvery } from "./yield-every.ts";
 
 /**
@@ -20,5 +21,15 @@ export async function inTurns<T>(slices: Slices<T>, pause = yieldEvery()): Promi
     if (slice.done === true) return slice.value;
     const turn = pause();
     if (turn !== undefined) await turn;
+  }
+}
+
+/** As `inTurns`, but returns the result of work that takes less than some milliseconds at once. */
+export function promptly<T>(slices: Slices<T>, pause = yieldEvery()): Awaitable<T> {
+  for (;;) {
+    const slice = slices.next();
+    if (slice.done === true) return slice.value;
+    const turn = pause();
+    if (turn !== undefined) return turn.then(() => inTurns(slices, pause));
   }
 }

@@ -1,4 +1,5 @@
 import { CelFault, type Value } from "../value/values.ts";
+import type { Progress } from "./progress.ts";
 
 /** The evaluation exceeded its cost budget. Logical operators do not absorb it. */
 export class BudgetExceeded extends Error {
@@ -16,6 +17,8 @@ export class Frame {
     /** A fault in a slot is thrown when the slot is read. */
     readonly slots: (Value | CelFault | undefined)[],
     private readonly limit: number,
+    /** Present in an evaluation in slices. */
+    readonly progress?: Progress,
   ) {}
 
   /** Counts cost units; throws BudgetExceeded beyond the limit. */

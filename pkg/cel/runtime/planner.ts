@@ -4,7 +4,8 @@ import { appendStep, optionalSelectStep, selectStep, testStep } from "./access.t
 import type { Checked, Reference } from "../check/checker.ts";
 import { dispatchStep } from "./dispatch.ts";
 import { type Constants, foldConstants } from "./constants.ts";
-import { asFault, Frame, type Evaluator } from "./frame.ts";
+import { foldStep, interruptibleFold } from "./fold.ts";
+import { Frame, type Evaluator } from "./frame.ts";
 import { JsonObject } from "../value/json-values.ts";
 import { literalValue } from "../check/literal-types.ts";
 import { conditionalStep, logicalStep, notStrictlyFalseStep } from "./logic.ts";
@@ -13,8 +14,6 @@ import {
   CelFault,
   HashMap,
   ArrayList,
-  ListValue,
-  MapValue,
   noSuchOverload,
   OptionalValue,
   TypeValue,
@@ -284,7 +283,7 @@ class Planner {
     const names = new Map([[node.variable, variable]]);
     if (node.second !== undefined) names.set(node.second, second);
     const looping: SlotScope = { slots: names, growing: undefined, outer: folding };
-    return foldStep({
+    const fold = {
       range: this.plan(node.range, scope),
       initial: this.initial(node.initial, scope),
       condition: this.plan(node.condition, looping),
@@ -292,7 +291,8 @@ class Planner {
       result: this.plan(node.result, folding),
       absorbs: node.condition.kind === "call",
       slots: { accumulator, variable, second: node.second === undefined ? undefined : second },
-    });
+    };
+    return scope === undefined ? interruptibleFold(fold) : foldStep(fold);
   }
 }
 
@@ -300,63 +300,6 @@ class Planner {
 function emptyCollection(node: Expression): Evaluator | undefined {
   if (node.kind === "list" && node.elements.length === 0) return () => new ArrayList([]);
   return node.kind === "map" && node.entries.length === 0 ? () => new HashMap() : undefined;
-}
-
-interface Fold {
-  readonly range: Evaluator;
-  readonly initial: Evaluator;
-  readonly condition: Evaluator;
-  readonly step: Evaluator;
-  readonly result: Evaluator;
-  /** Whether a later element can decide the result after an element failed. */
-  readonly absorbs: boolean;
-  readonly slots: {
-    readonly accumulator: number;
-    readonly variable: number;
-    readonly second: number | undefined;
-  };
-}
-
-function foldStep(fold: Fold): Evaluator {
-  const { range, initial, condition, step, result, absorbs } = fold;
-  const { accumulator, variable, second } = fold.slots;
-  const once = absorbs ? capturingFault(step) : step;
-  const turn = (frame: Frame, first: Value, other: Value | undefined): boolean => {
-    frame.slots[variable] = first;
-    if (second !== undefined) frame.slots[second] = other;
-    if (condition(frame) !== true) return false;
-    frame.slots[accumulator] = once(frame);
-    return true;
-  };
-  return (frame) => {
-    const over = range(frame);
-    frame.slots[accumulator] = initial(frame);
-    if (over instanceof ListValue) {
-      for (let at = 0; at < over.length; at++) {
-        const goesOn =
-          second === undefined ? turn(frame, over.at(at), undefined) : turn(frame, at, over.at(at));
-        if (!goesOn) break;
-      }
-    } else if (over instanceof MapValue) {
-      for (const key of over.keys()) {
-        if (!turn(frame, key, second === undefined ? undefined : over.find(key))) break;
-      }
-    } else {
-      throw noSuchOverload();
-    }
-    return result(frame);
-  };
-}
-
-/** Evaluates to the step's value or its CelFault, which is stored in the accumulator. */
-function capturingFault(step: Evaluator): (frame: Frame) => Value | CelFault {
-  return (frame) => {
-    try {
-      return step(frame);
-    } catch (error) {
-      return asFault(error);
-    }
-  };
 }
 
 function unwrap(value: Value): Value | undefined {

@@ -236,13 +236,13 @@ export function reserveAllocations(write: Write): Promise<void> | undefined {
 }
 
 /** Throws 422 with all invalid fields of a new object. */
-export function validateCreate({ request, object, hookContext: context, isLarge }: Write) {
-  return validation.validateCreate(request.resource, object, { context, isLarge });
+export function validateCreate({ request, object, hookContext }: Write) {
+  return validation.validateCreate(request.resource, object, hookContext);
 }
 
 /** Throws 422 with all invalid fields of a changed object. */
-export function validateUpdate({ request, object, old, hookContext: context, isLarge }: Write) {
-  return validation.validateUpdate(request.resource, object, { old, context, isLarge });
+export function validateUpdate({ request, object, old, hookContext: context }: Write) {
+  return validation.validateUpdate(request.resource, object, { old, context });
 }
 
 /** Adds the kind's warnings, such as those about deprecated fields. */

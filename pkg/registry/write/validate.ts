@@ -1,4 +1,4 @@
-import { atOnce, inTurns, type Slices } from "#base";
+import { type Awaitable, chainAwaitable, promptly, type Slices } from "#base";
 import {
   checkQualifiedFinalizers,
   type HookContext,
@@ -12,17 +12,17 @@ import { checkFields, checkImmutable, Path, Problems } from "#schema";
 const metadataPath = Path.of("metadata");
 
 /**
- * Throws 422 with all invalid fields of a new object, in Kubernetes' order. Validation of a large
- * object yields to other requests.
+ * Throws 422 with all invalid fields of a new object, in Kubernetes' order. Long validation
+ * yields to other requests.
  */
 export function validateCreate(
   resource: Resource,
   object: any,
-  { context, isLarge }: { readonly context: HookContext; readonly isLarge: boolean },
-): Promise<void> | undefined {
+  context: HookContext,
+): Awaitable<void> {
   const problems = new Problems();
   const checks = checkNew(resource, object, { problems, context });
-  return validate(resource, object, { problems, checks, isLarge });
+  return validate(resource, object, { problems, checks });
 }
 
 interface CheckContext {
@@ -47,18 +47,17 @@ function* checkNew(
 interface UpdateValidation {
   readonly old: any;
   readonly context: HookContext;
-  readonly isLarge: boolean;
 }
 
 /** Throws 422 with all invalid fields and forbidden changes of a changed object. */
 export function validateUpdate(
   resource: Resource,
   object: any,
-  { old, context, isLarge }: UpdateValidation,
-): Promise<void> | undefined {
+  { old, context }: UpdateValidation,
+): Awaitable<void> {
   const problems = new Problems();
   const checks = checkChanged(resource, object, { old, problems, context });
-  return validate(resource, object, { problems, checks, isLarge });
+  return validate(resource, object, { problems, checks });
 }
 
 function* checkChanged(
@@ -106,29 +105,25 @@ interface Validation {
   readonly problems: Problems;
   /** Adds to `problems` while it is iterated. */
   readonly checks: Slices<void>;
-  readonly isLarge: boolean;
 }
 
 /**
- * Runs the checks and throws 422 if they found problems. Returns a promise if the object is large or
- * a check is deferred, as for CEL in a CustomResourceDefinition; undefined otherwise.
+ * Runs the checks and throws 422 if they found problems. Returns a promise if that takes long: for a
+ * large object, or one with expensive CEL rules.
  */
 function validate(
   resource: Resource,
   object: any,
-  { problems, checks, isLarge }: Validation,
-): Promise<void> | undefined {
-  if (isLarge) {
-    return inTurns(checks).then(() => settleAndThrow(resource, object, problems));
-  }
-  atOnce(checks);
-  if (!problems.isSettled) return settleAndThrow(resource, object, problems);
-  return void throwIfInvalid(resource, object, problems);
+  { problems, checks }: Validation,
+): Awaitable<void> {
+  return chainAwaitable(promptly(settledAfter(checks, problems)), () =>
+    throwIfInvalid(resource, object, problems),
+  );
 }
 
-async function settleAndThrow(resource: Resource, object: any, problems: Problems): Promise<void> {
-  await inTurns(problems.settle());
-  throwIfInvalid(resource, object, problems);
+function* settledAfter(checks: Slices<void>, problems: Problems): Slices<void> {
+  yield* checks;
+  yield* problems.settle();
 }
 
 function throwIfInvalid({ hub, kind }: Resource, object: any, problems: Problems): void {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { atOnce } from "#base";
 import { problemText } from "#meta";
 import { checkObject, CompiledSchema, type JsonSchema } from "../index.ts";
 
@@ -11,7 +12,9 @@ const object = (properties: Readonly<Record<string, JsonSchema>>, rest: JsonSche
 function faults(schema: JsonSchema, value: unknown, old?: unknown): readonly string[] {
   const whole = (f: unknown): Json => ({ apiVersion: "a/v1", kind: "A", metadata: {}, f });
   const before = old === undefined ? {} : { old: whole(old) };
-  const { problems } = checkObject(whole(value), new CompiledSchema(object({ f: schema })), before);
+  const { problems } = atOnce(
+    checkObject(whole(value), new CompiledSchema(object({ f: schema })), before),
+  );
   return problems.list.map((problem) => `${problem.field || "<nil>"}: ${problemText(problem)}`);
 }
 

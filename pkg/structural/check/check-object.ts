@@ -1,4 +1,4 @@
-import type { JsonObject } from "#base";
+import type { JsonObject, Slices } from "#base";
 import { Path, Problems } from "#schema";
 import type { CompiledSchema } from "../schema/compiled-schema.ts";
 import { checkEmbedded } from "./embedded.ts";
@@ -14,10 +14,10 @@ export interface CheckResult {
 }
 
 /**
- * Validates a resource by its schema, except for its metadata. Both objects have apiVersion, kind and
- * metadata. Validation ratcheting: errors of values that did not change since `old` are ignored.
+ * Validates a resource by its schema, except for its metadata, in slices. Both objects have apiVersion,
+ * kind and metadata. Validation ratcheting: errors of values that did not change since `old` are ignored.
  */
-export function checkObject(
+export function* checkObject(
   object: JsonObject,
   schema: CompiledSchema,
   options: {
@@ -27,19 +27,24 @@ export function checkObject(
     /** Adds further errors of values. */
     readonly alsoValues?: (problems: Problems) => void;
   } = {},
-): CheckResult {
+): Slices<CheckResult> {
   const { old, onlyStatus = false, alsoValues } = options;
   const problems = new Problems();
   const warnings: string[] = [];
   if (onlyStatus) checkStatus(object, schema, { old, problems });
   else checkValue(object, schema, { problems, old });
+  yield;
   alsoValues?.(problems);
   if (!onlyStatus) checkEmbedded(object, schema, Path.root, problems);
+  yield;
   checkUniqueness(object, schema, { old, problems });
+  yield;
   if (!schema.hasRules) return { problems, warnings };
   if (problems.list.some(({ type }) => blocking.has(type))) {
     problems.invalid(Path.root, null, rulesSkipped);
-  } else checkRules(object, schema, { old, problems, warnings, path: Path.root, isRoot: true });
+  } else {
+    yield* checkRules(object, schema, { old, problems, warnings, path: Path.root, isRoot: true });
+  }
   return { problems, warnings };
 }
 

@@ -1,5 +1,5 @@
 /** Validation of the defaults in CustomResourceDefinitions. */
-import { deepClone, isJsonObject } from "#base";
+import { atOnce, deepClone, isJsonObject } from "#base";
 import { costLimits } from "#cel";
 import { problemText } from "#meta";
 import { DecodeFault, Path, Problems } from "#schema";
@@ -103,8 +103,8 @@ class DefaultWalk {
   ): void {
     if (!schema.hasRules) return;
     const options = { path, isRoot: schema === root, problems, budget: this.budget };
-    let left = checkRules(value, schema, { ...options, old: value });
-    if (problems.empty) left = Math.min(left, checkRules(value, schema, options));
+    let left = atOnce(checkRules(value, schema, { ...options, old: value }));
+    if (problems.empty) left = Math.min(left, atOnce(checkRules(value, schema, options)));
     this.budget = left;
   }
 }

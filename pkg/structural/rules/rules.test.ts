@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { atOnce } from "#base";
 import { problemText } from "#meta";
 import { checkObject, CompiledSchema, type JsonSchema, type ValidationRule } from "../index.ts";
 
@@ -11,7 +12,9 @@ const field = (schema: JsonSchema): JsonSchema => ({
 
 function outcome(schema: JsonSchema, now: unknown, old?: unknown) {
   const options = old === undefined ? {} : { old: whole(old) };
-  const { problems, warnings } = checkObject(whole(now), new CompiledSchema(schema), options);
+  const { problems, warnings } = atOnce(
+    checkObject(whole(now), new CompiledSchema(schema), options),
+  );
   const told = problems.list.map((each) => `${each.field || "<nil>"}: ${problemText(each)}`);
   return { told, warnings };
 }

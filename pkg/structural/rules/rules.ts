@@ -1,5 +1,5 @@
 /** Evaluation of CEL validation rules: variables, cost budget and errors. */
-import { isJsonObject, type JsonObject } from "#base";
+import { isJsonObject, type JsonObject, type Slices } from "#base";
 import { adapt, costLimits, OptionalValue, type Outcome } from "#cel";
 import { goQuote, problemText } from "#meta";
 import { type FieldProblem, Path, type Problems, type ProblemType } from "#schema";
@@ -10,11 +10,11 @@ import { listMapKeyText } from "../check/list-types.ts";
 import { type RuleProgram, rulePrograms } from "./rule-programs.ts";
 
 /**
- * Evaluates the rules of a schema and its subschemas until the cost budget is exhausted. With
+ * Evaluates the rules of a schema and its subschemas until the cost budget is exhausted, in slices. With
  * validation ratcheting, failures of unchanged values are warnings.
  * @returns the remaining cost units; negative if the budget was exceeded
  */
-export function checkRules(
+export function* checkRules(
   value: unknown,
   schema: CompiledSchema,
   options: {
@@ -28,12 +28,12 @@ export function checkRules(
     /** Cost units; absent = the limit per object. */
     readonly budget?: number;
   },
-): number {
+): Slices<number> {
   const { path, isRoot, old, problems, warnings, budget = costLimits.object } = options;
   const walk = new RuleWalk(problems, warnings ?? [], budget);
   const isRatcheting = old !== undefined && warnings !== undefined;
   const node = isRatcheting ? new Correlated(value, old, schema) : undefined;
-  walk.check({ value, schema, path, isRoot, old, node, ancestor: undefined });
+  yield* walk.check({ value, schema, path, isRoot, old, node, ancestor: undefined });
   return walk.remaining;
 }
 
@@ -65,22 +65,22 @@ class RuleWalk {
     return this.isRunning ? this.budget : -1;
   }
 
-  check(visit: Visit): void {
+  *check(visit: Visit): Slices<void> {
     const { value, schema } = visit;
     if (value === null || value === undefined) return;
-    if (schema.rules.length > 0) this.evaluateAll(visit);
+    if (schema.rules.length > 0) yield* this.evaluateAll(visit);
     if (!this.isRunning || typeof value !== "object") return;
-    if (Array.isArray(value)) this.checkItems(value, visit);
-    else this.checkFields(value as JsonObject, visit);
+    if (Array.isArray(value)) yield* this.checkItems(value, visit);
+    else yield* this.checkFields(value as JsonObject, visit);
   }
 
-  private checkItems(list: readonly unknown[], visit: Visit): void {
+  private *checkItems(list: readonly unknown[], visit: Visit): Slices<void> {
     const { items } = visit.schema;
     if (items?.hasRules !== true) return;
     const before = correlatedItems(visit.old, visit.schema);
     for (let index = 0; index < list.length && this.isRunning; index++) {
       const item = list[index];
-      this.check({
+      yield* this.check({
         value: item,
         schema: items,
         path: visit.path.index(index),
@@ -92,14 +92,14 @@ class RuleWalk {
     }
   }
 
-  private checkFields(object: JsonObject, visit: Visit): void {
+  private *checkFields(object: JsonObject, visit: Visit): Slices<void> {
     const { schema, path, node, ancestor, old } = visit;
     for (const name of Object.keys(object)) {
       if (!this.isRunning) return;
       const property = schema.property(name);
       const field = property ?? schema.values;
       if (field?.hasRules !== true) continue;
-      this.check({
+      yield* this.check({
         value: object[name],
         schema: field,
         path: property === undefined ? path.key(name) : path.child(name),
@@ -111,7 +111,7 @@ class RuleWalk {
     }
   }
 
-  private evaluateAll(visit: Visit): void {
+  private *evaluateAll(visit: Visit): Slices<void> {
     const { schema, isRoot } = visit;
     const { type, rules } = rulePrograms(schema, isRoot);
     if (type === undefined) {
@@ -128,18 +128,23 @@ class RuleWalk {
       const isOptional = rule.source.optionalOldSelf === true;
       if (rule.fault !== undefined) this.report(visit, `rule compile error: ${rule.fault}`);
       if (rule.usesOld && old === undefined && !isOptional) continue;
-      this.evaluate(rule, { self: visit.value, oldSelf: isOptional ? optional : oldSelf }, visit);
+      yield* this.evaluate(
+        rule,
+        { self: visit.value, oldSelf: isOptional ? optional : oldSelf },
+        visit,
+      );
+      yield;
     }
   }
 
-  private evaluate(rule: RuleProgram, bindings: JsonObject, visit: Visit): void {
+  private *evaluate(rule: RuleProgram, bindings: JsonObject, visit: Visit): Slices<void> {
     if (rule.program === undefined) return;
-    const outcome = rule.program.evaluate(bindings, costLimits.call);
+    const outcome = yield* rule.program.evaluateInSlices(bindings, costLimits.call);
     if (outcome.cost > this.budget) return this.stop(visit, outOfBudget);
     this.budget -= outcome.cost;
     if (outcome.error !== undefined) return this.reportError(outcome, rule, visit);
     if (outcome.value === true) return;
-    const detail = this.messageOf(rule, bindings, visit);
+    const detail = yield* this.messageOf(rule, bindings, visit);
     if (detail === undefined) return;
     this.reportFailure(visit, rule, {
       ...(includesValue(rule.source.reason) ? { value: typeName(visit.schema) } : {}),
@@ -166,11 +171,15 @@ class RuleWalk {
   }
 
   /** The failure message; undefined if evaluating it exceeded the budget, which was reported. */
-  private messageOf(rule: RuleProgram, bindings: JsonObject, visit: Visit): string | undefined {
+  private *messageOf(
+    rule: RuleProgram,
+    bindings: JsonObject,
+    visit: Visit,
+  ): Slices<string | undefined> {
     const { source } = rule;
     const plain = source.message ? source.message.trim() : `failed rule: ${source.rule.trim()}`;
     if (rule.message === undefined) return plain;
-    const outcome = rule.message.evaluate(bindings, costLimits.call);
+    const outcome = yield* rule.message.evaluateInSlices(bindings, costLimits.call);
     const exceedsBudget = outcome.cost > this.budget;
     if (exceedsBudget || (outcome.error !== undefined && outcome.exceeded)) {
       const why = exceedsBudget
