@@ -1,3 +1,4 @@
+import { yieldEvery } from "#base";
 import type {
   Backend,
   Entry,
@@ -91,15 +92,50 @@ function readsNoValues({ then, otherwise }: Transaction): boolean {
   return otherwise.length === 0 && then.every((operation) => "put" in operation);
 }
 
-/** Maps values; returns a promise only if a result is one, which is rare. */
+/**
+ * Maps values, and yields to the event loop between them where that takes long: secretbox needs some
+ * 10 ms per megabyte. Returns a promise only then, or if a result is one.
+ */
 function mapMaybeAsync<T, U>(
   values: readonly T[],
   decrypt: (value: T) => U | Promise<U>,
 ): readonly U[] | Promise<readonly U[]> {
-  const results = values.map(decrypt);
-  return results.some((result) => result instanceof Promise)
-    ? Promise.all(results)
-    : (results as U[]);
+  const pause = yieldEvery();
+  const results: (U | Promise<U>)[] = [];
+  let isAsync = false;
+  for (const value of values) {
+    const turn = pause();
+    if (turn !== undefined) return turn.then(() => mapInTurns(values, decrypt, { results, pause }));
+    const result = observed(decrypt(value));
+    isAsync ||= result instanceof Promise;
+    results.push(result);
+  }
+  return isAsync ? Promise.all(results) : (results as U[]);
+}
+
+interface Mapping<U> {
+  /** Results of the first values. */
+  readonly results: (U | Promise<U>)[];
+  readonly pause: () => Promise<void> | undefined;
+}
+
+async function mapInTurns<T, U>(
+  values: readonly T[],
+  decrypt: (value: T) => U | Promise<U>,
+  { results, pause }: Mapping<U>,
+): Promise<readonly U[]> {
+  for (const value of values.slice(results.length)) {
+    results.push(observed(decrypt(value)));
+    const turn = pause();
+    if (turn !== undefined) await turn;
+  }
+  return Promise.all(results);
+}
+
+/** A rejection is reported once all values are mapped, and not as unhandled until then. */
+function observed<U>(result: U | Promise<U>): U | Promise<U> {
+  if (result instanceof Promise) result.catch(() => undefined);
+  return result;
 }
 
 async function encryptTransaction(

@@ -150,6 +150,27 @@ describe("encryption at rest", () => {
     );
   });
 
+  it("yields while it decrypts many large values", async () => {
+    const backend = await over(configuration([{ secretbox: { keys: keys(1) } }]));
+    const large = "x".repeat(300_000);
+    const count = 12;
+    for (let n = 0; n < count; n++) await put(backend, `${key}${n}`, large);
+    let turns = 0;
+    let isOver = false;
+    const others = (): void => {
+      turns += 1;
+      if (!isOver) setImmediate(others);
+    };
+    setImmediate(others);
+    const { entries } = await backend.range({ from: key, to: `${key}~` });
+    isOver = true;
+    assert.deepEqual(
+      entries.map(({ value }) => Buffer.from(value).toString() === large),
+      Array.from({ length: count }, () => true),
+    );
+    assert.ok(turns > 2, `${turns} turns`);
+  });
+
   it("does not decrypt values that were modified or copied to another key", async () => {
     const sealed = await over(configuration([{ aesgcm: { keys: keys(1) } }]));
     await put(sealed, key, "{text}");
