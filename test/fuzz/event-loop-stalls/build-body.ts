@@ -10,6 +10,10 @@ export interface BodyClass {
   readonly body: Buffer;
   /** Default JSON. */
   readonly accept?: string;
+  /** The user who is impersonated. */
+  readonly user?: string;
+  /** A creation before each round, which is not measured. */
+  readonly before?: { readonly path: string; readonly body: (round: number) => Buffer };
 }
 
 export const json = "application/json";

@@ -7,6 +7,7 @@ import assert from "node:assert/strict";
 import { acceptedBodies } from "./accepted-bodies.ts";
 import { hostileBodies } from "./hostile-bodies.ts";
 import { MeasuredServer } from "./measure.ts";
+import { expressions } from "./scenes/expressions.ts";
 import { storedObjects } from "./stored-objects.ts";
 
 /** CPU time of one turn, ms. Without the bounds it takes 500 to 10,000 ms. */
@@ -45,4 +46,21 @@ describe("event loop stalls", () => {
       code: 413,
     });
   });
+});
+
+describe("event loop stalls by expressions", () => {
+  let server: MeasuredServer;
+
+  before(async () => {
+    server = await MeasuredServer.start(undefined, expressions.name);
+  });
+  after(() => server.close());
+
+  for (const each of expressions.requests) {
+    it(`has turns for others: ${each.name}`, async () => {
+      const { status, text, turnMs } = await server.send(each);
+      assert.ok(status === 201 || status === 422, `${status} ${text}`);
+      assert.ok(turnMs < longestTurnMs, `${turnMs} ms`);
+    });
+  }
 });

@@ -24,7 +24,9 @@ interface Address {
   readonly url: string;
   readonly token: string;
   /** What `wideVersion` stands for. */
-  readonly version: string;
+  readonly version?: string;
+  /** CPU time of the longest turn of the start, ms. */
+  readonly startTurnMs: number;
 }
 
 interface Call {
@@ -32,6 +34,7 @@ interface Call {
   readonly type?: string;
   readonly body?: Buffer;
   readonly accept?: string | undefined;
+  readonly user?: string | undefined;
 }
 
 /** `KEELSON_NODE_FLAGS`: more flags of Node for the server, such as `--cpu-prof`. */
@@ -50,9 +53,12 @@ export class MeasuredServer {
   ) {}
 
   /** Starts the sources, or the package that was built from them. */
-  static async start(keelson = "../../../cmd/keelson/index.ts"): Promise<MeasuredServer> {
+  static async start(
+    keelson = "../../../cmd/keelson/index.ts",
+    scene = "bodies",
+  ): Promise<MeasuredServer> {
     const execArgv = ["--conditions=source", "--import=tsx", ...serverFlags()];
-    const child = fork(new URL("server.ts", import.meta.url), [keelson], { execArgv });
+    const child = fork(new URL("server.ts", import.meta.url), [keelson, scene], { execArgv });
     const ended = once(child, "exit").then(() => Promise.reject(new Error("the server ended")));
     const [address] = (await Promise.race([once(child, "message"), ended])) as [Address];
     ended.catch(() => undefined);
@@ -66,8 +72,22 @@ export class MeasuredServer {
     if (this.child.exitCode === null) await once(this.child, "exit");
   }
 
-  async send({ method = "POST", path, type, body: template, accept }: BodyClass): Promise<Stall> {
-    const bytes = template.toString("latin1").replace(wideVersion, this.address.version);
+  get startTurnMs(): number {
+    return this.address.startTurnMs;
+  }
+
+  /** Sends a request; `round` numbers the requests of a class. */
+  async send(
+    { method = "POST", path, type, body: template, accept, user, before }: BodyClass,
+    round = 0,
+  ): Promise<Stall> {
+    if (before !== undefined) {
+      const call = { method: "POST", type: "application/json", body: before.body(round) };
+      await this.call(before.path, call, this.agent);
+      await sleep(500);
+    }
+    const { version = "" } = this.address;
+    const bytes = template.toString("latin1").replace(wideVersion, version);
     const body = Buffer.from(bytes, "latin1");
     await this.call("/readyz", {}, this.probes);
     await this.ask("begin");
@@ -83,7 +103,11 @@ export class MeasuredServer {
         await sleep(5);
       }
     })();
-    const { status, text } = await this.call(path, { method, type, body, accept }, this.agent);
+    const { status, text } = await this.call(
+      path,
+      { method, type, body, accept, user },
+      this.agent,
+    );
     done.abort();
     await probing;
     const { stallMs, turnMs, cpuMs, rssMb } = (await this.ask("end")) as Stall;
@@ -98,13 +122,14 @@ export class MeasuredServer {
 
   private call(
     path: string,
-    { method = "GET", type, body, accept }: Call,
+    { method = "GET", type, body, accept, user }: Call,
     agent: Agent,
   ): Promise<{ readonly status: number; readonly text: string }> {
     const { url, token } = this.address;
     const headers = {
       authorization: `Bearer ${token}`,
       ...(accept === undefined ? {} : { accept }),
+      ...(user === undefined ? {} : { "impersonate-user": user }),
       ...(type === undefined ? {} : { "content-type": type }),
       ...(body === undefined ? {} : { "content-length": body.length }),
     };

@@ -6,10 +6,9 @@
  * of the others the median is compared with the bound. Exits with 1 if a class is above it.
  */
 import { parseArgs } from "node:util";
-import { acceptedBodies } from "./accepted-bodies.ts";
-import { hostileBodies } from "./hostile-bodies.ts";
+import type { BodyClass } from "./build-body.ts";
 import { MeasuredServer, type Stall } from "./measure.ts";
-import { storedObjects } from "./stored-objects.ts";
+import { type Scene, scenes } from "./scenes/index.ts";
 
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
@@ -32,17 +31,15 @@ function row(cells: readonly (string | number)[]): void {
   console.log(`| ${shown.join(" | ")} |`);
 }
 
-const server = await MeasuredServer.start(new URL("../../../dist/index.js", import.meta.url).href);
-console.log(`Node ${process.version}; turns in ms of CPU, bound ${bound} ms`);
-row(["body", "MB", "status", "first turn", "median turn", "", "CPU, ms", "RSS, MB"]);
-row(Array.from({ length: 8 }, () => "---"));
+const build = new URL("../../../dist/index.js", import.meta.url).href;
 const above: string[] = [];
-for (const each of [...hostileBodies, ...acceptedBodies, ...storedObjects]) {
-  if (!each.name.includes(part)) continue;
-  const stalls: Stall[] = [];
-  for (let round = 0; round < rounds; round++) stalls.push(await server.send(each));
+
+function report(
+  each: Pick<BodyClass, "name" | "body">,
+  stalls: readonly Stall[],
+  turn: number,
+): void {
   const [first, ...later] = stalls as [Stall, ...Stall[]];
-  const turn = median(later.map(({ turnMs }) => turnMs));
   const cpu = median(later.map(({ cpuMs }) => cpuMs));
   if (turn > bound) above.push(each.name);
   const megabytes = (each.body.length / 1e6).toFixed(1);
@@ -50,6 +47,37 @@ for (const each of [...hostileBodies, ...acceptedBodies, ...storedObjects]) {
   row([each.name, megabytes, first.status, first.turnMs, turn, mark, cpu, later.at(-1)!.rssMb]);
   if (process.env.VERBOSE !== undefined) console.log(`  ${first.text}`);
 }
-await server.close();
+
+async function measureScene(scene: Scene, requests: readonly BodyClass[]): Promise<void> {
+  const server = await MeasuredServer.start(build, scene.name);
+  console.log(`start of ${scene.name}: ${server.startTurnMs.toFixed(0)}`);
+  for (const each of requests) {
+    const stalls: Stall[] = [];
+    for (let round = 0; round < rounds; round++) stalls.push(await server.send(each, round));
+    report(each, stalls, median(stalls.slice(1).map(({ turnMs }) => turnMs)));
+  }
+  await server.close();
+}
+
+async function measureFresh(scene: Scene, requests: readonly BodyClass[]): Promise<void> {
+  for (const each of requests) {
+    const stalls: Stall[] = [];
+    for (let round = 0; round < rounds; round++) {
+      const server = await MeasuredServer.start(build, scene.name);
+      stalls.push(await server.send(each));
+      await server.close();
+    }
+    report(each, stalls, median(stalls.map(({ turnMs }) => turnMs)));
+  }
+}
+
+console.log(`Node ${process.version}; turns in ms of CPU, bound ${bound} ms`);
+row(["body", "MB", "status", "first turn", "median turn", "", "CPU, ms", "RSS, MB"]);
+row(Array.from({ length: 8 }, () => "---"));
+for (const scene of scenes) {
+  const requests = scene.requests.filter(({ name }) => name.includes(part));
+  if (requests.length === 0) continue;
+  await (scene.fresh === true ? measureFresh : measureScene)(scene, requests);
+}
 console.log(`${above.length} classes above ${bound} ms`);
 process.exitCode = above.length === 0 ? 0 : 1;

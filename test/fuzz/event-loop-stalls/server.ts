@@ -1,46 +1,32 @@
 /** The child process of this test: a server in memory that measures how long its event loop stalls. */
 import { readFileSync } from "node:fs";
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import { definition, many, numbered } from "./build-body.ts";
+import type { PreparedServer } from "./scenes/scene.ts";
+import { scenes } from "./scenes/index.ts";
 
 type Keelson = typeof import("../../../cmd/keelson/index.ts");
 
-const [, , keelson] = process.argv;
+const [, , keelson, sceneName] = process.argv;
 const { startServer } = (await import(keelson as string)) as Keelson;
 
 const resolutionMs = 2;
 const delay = monitorEventLoopDelay({ resolution: resolutionMs });
 
-async function start(): Promise<void> {
-  const server = await startServer({ port: 0, controllers: false });
-  const post = async (path: string, body: object): Promise<string> => {
-    const headers = { "content-type": "application/json" };
-    const init = { method: "POST", headers, body: JSON.stringify(body) };
-    const response = await server.fetch(path, init);
-    if (response.status !== 201) throw new Error(`${path}: ${response.status}`);
-    const { metadata } = (await response.json()) as { metadata: { resourceVersion: string } };
-    return metadata.resourceVersion;
-  };
-  const named = (kind: string, name: string): object => {
-    return { apiVersion: "v1", kind, metadata: { name } };
-  };
-  await post("/api/v1/namespaces/default/serviceaccounts", named("ServiceAccount", "default"));
-  await post("/api/v1/namespaces/default/configmaps", named("ConfigMap", "there"));
-  await post("/api/v1/namespaces/default/configmaps", {
-    ...named("ConfigMap", "wide"),
-    data: numbered(24_000),
+async function start(): Promise<PreparedServer> {
+  const scene = scenes.find(({ name }) => name === sceneName);
+  if (scene === undefined) throw new Error(`there is no scene ${sceneName}`);
+  const prepared = await scene.prepare(async (options) => {
+    // A server counts from its start until it is ready; of several the last one counts.
+    lookAtTurns();
+    const server = await startServer(options);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    clearInterval(looking);
+    return server;
   });
-  await post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition);
-  while ((await server.fetch("/apis/example.com/v1")).status !== 200) {
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-  const large = { apiVersion: "example.com/v1", kind: "Large" };
-  const wide = { ...large, metadata: { name: "wide" }, spec: { open: numbered(47_000, 1) } };
-  const items = many(16_000, (i) => ({ name: `i${i}`, size: i }));
-  const long = { ...large, metadata: { name: "long" }, spec: { items } };
-  const version = await post("/apis/example.com/v1/namespaces/default/larges", wide);
-  await post("/apis/example.com/v1/namespaces/default/larges", long);
-  process.send?.({ url: server.url, token: server.token, version });
+  const { server, version } = prepared;
+  const { url, token } = server;
+  process.send?.({ url, token, version, startTurnMs: longestTurnMs });
+  return prepared;
 }
 
 /** CPU time of this thread, ms. */
@@ -53,6 +39,7 @@ let looking: NodeJS.Timeout | undefined;
 
 /** Measures CPU time as well: on a busy machine a stall is longer than the work that causes it. */
 function lookAtTurns(): void {
+  longestTurnMs = 0;
   if (process.platform !== "linux") return;
   let before = threadCpu();
   looking = setInterval(() => {
@@ -68,7 +55,6 @@ process.on("message", (asked: "begin" | "end") => {
   if (asked === "begin") {
     delay.reset();
     delay.enable();
-    longestTurnMs = 0;
     lookAtTurns();
     cpu = process.cpuUsage();
     process.send?.({});
@@ -83,6 +69,9 @@ process.on("message", (asked: "begin" | "end") => {
   process.send?.({ stallMs, turnMs: longestTurnMs, cpuMs: (user + system) / 1000, rssMb });
 });
 // The parent may be killed.
-process.on("disconnect", () => process.exit());
+let prepared: PreparedServer | undefined;
+process.on("disconnect", () => {
+  void (prepared?.close?.() ?? Promise.resolve()).finally(() => process.exit());
+});
 
-await start();
+prepared = await start();
