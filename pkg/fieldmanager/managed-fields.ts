@@ -64,7 +64,8 @@ const strippedFields: FieldSet = union(
 export interface Update {
   /** The stored object; for a creation the zero object of the kind. */
   readonly live: () => JsonObject;
-  readonly next: () => JsonObject;
+  /** The written object; may share values with `live`. */
+  readonly next: (live: JsonObject) => JsonObject;
   readonly creation: boolean;
   /** The managedFields of the stored object. */
   readonly entries: readonly ManagedFieldsEntry[] | null | undefined;
@@ -128,7 +129,7 @@ function* updateManagers(
 ): Slices<Managers> {
   const before = live();
   yield;
-  const objects = { live: before, next: next() };
+  const objects = { live: before, next: next(before) };
   yield;
   const { managers, fields } = yield* update(write, objects, known);
   yield;

@@ -41,7 +41,10 @@ interface FieldRules {
   readonly mergeKey: string | undefined;
 }
 
-/** Applies a patch to the JSON of an object, without modifying the arguments. @throws PatchFault */
+/**
+ * Applies a patch to the JSON of an object, without modifying the arguments; the result shares with the
+ * document what the patch does not name. @throws PatchFault
+ */
 export function* strategicMergePatchInSlices(
   struct: StructType<any>,
   document: unknown,
@@ -53,14 +56,15 @@ export function* strategicMergePatchInSlices(
     throw new PatchFault(`expected a map[string]interface {}, but received a ${type}`, 400);
   }
   yield;
-  const original = isJsonObject(document) ? yield* deepCloneInSlices(document) : {};
+  const original = isJsonObject(document) ? document : {};
   const change = yield* deepCloneInSlices(patch);
   return mergeObject(original, change, { scope: struct, work: new WorkBudget(maxMergedElements) });
 }
 
-/** Merges into `original` and returns it; both arguments may be modified. */
-function mergeObject(original: JsonObject, patch: JsonObject, place: MergeContext): JsonObject {
+/** A copy of `object` with the patch applied, which may be modified. */
+function mergeObject(object: JsonObject, patch: JsonObject, place: MergeContext): JsonObject {
   if (Object.hasOwn(patch, patchDirective)) return directed(patch);
+  const original = { ...object };
   retainKeys(original, patch);
   orderLists(original, patch, place);
   for (const [key, value] of Object.entries(patch)) {

@@ -1,4 +1,4 @@
-import { compareUtf8 } from "#base";
+import { compareUtf8, type JsonObject } from "#base";
 import {
   badRequest,
   goQuote,
@@ -29,6 +29,8 @@ import { cannotHandle, checkTypeMeta, jsonTypeMeta, type TypeMeta } from "../cod
 export interface Decoded {
   readonly object: any;
   readonly warnings: string[];
+  /** The stored object in the version of the request, as a patch was applied to it. */
+  readonly document?: JsonObject;
 }
 
 /**

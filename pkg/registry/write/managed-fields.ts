@@ -1,4 +1,5 @@
 import {
+  assign,
   certainlyDiffer,
   deepClone,
   deepEqual,
@@ -64,6 +65,8 @@ interface ManagedFieldsUpdate {
   readonly object: any;
   /** The stored object; undefined for a create. */
   readonly old: any;
+  /** The stored object as JSON in the version of the resource, if it is at hand. */
+  readonly document?: JsonObject | undefined;
   readonly fieldManager: string;
 }
 
@@ -111,12 +114,16 @@ function* entriesAfterCreate(
 function entriesAfterUpdate(
   registry: RegistryContext,
   request: ResourceRequest,
-  { object, old, fieldManager, sent }: ManagedFieldsUpdate & { readonly sent?: ManagedFields },
+  change: ManagedFieldsUpdate & { readonly sent?: ManagedFields },
 ): Slices<NonNullable<ManagedFields>> {
   const { resource } = request;
+  const { object, old, document, fieldManager, sent } = change;
   return managedFieldsAfterUpdate(managedWrite(registry, request, fieldManager), {
-    live: () => (old === undefined ? emptyObject(resource.struct) : servedJson(resource, old)),
-    next: () => servedJson(resource, object),
+    live: () => {
+      if (old === undefined) return emptyObject(resource.struct);
+      return document === undefined ? servedJson(resource, old) : withoutTypeMeta(document);
+    },
+    next: (live) => nextJson(resource, { object, old }, live),
     creation: old === undefined,
     entries: old?.metadata.managedFields,
     sent,
@@ -129,10 +136,15 @@ export function setManagedFields(metadata: any, entries: readonly ManagedFieldsE
   else metadata.managedFields = entries;
 }
 
+/** metadata.managedFields of any JSON value. */
+export function managedFieldsIn(document: unknown): unknown {
+  const metadata = (document as { readonly metadata?: unknown } | undefined)?.metadata;
+  return (metadata as { readonly managedFields?: unknown } | undefined)?.managedFields;
+}
+
 /** Keeps `managedFields: []`, by which a client clears them; the decoder treats it as absent. */
 export function keepClearedManagedFields(document: unknown, object: any): void {
-  const metadata = (document as { readonly metadata?: unknown } | undefined)?.metadata;
-  const sent = (metadata as { readonly managedFields?: unknown } | undefined)?.managedFields;
+  const sent = managedFieldsIn(document);
   if (Array.isArray(sent) && sent.length === 0) object.metadata.managedFields = [];
 }
 
@@ -141,6 +153,34 @@ export function servedJson(resource: Resource, hub: any): JsonObject {
   const object = servedObject(resource, hub);
   const { managedFields: _entries, ...metadata } = object.metadata;
   return toJsonValue(resource.struct, { ...object, metadata });
+}
+
+/** A document as `servedJson` returns it. */
+function withoutTypeMeta({
+  kind: _kind,
+  apiVersion: _apiVersion,
+  ...object
+}: JsonObject): JsonObject {
+  const { managedFields: _entries, ...metadata } = object["metadata"] as JsonObject;
+  return { ...object, metadata };
+}
+
+/** As `servedJson(resource, object)`, which shares with `live`, the JSON of `old`, what is equal. */
+function nextJson(
+  resource: Resource,
+  { object, old }: Pick<ManagedFieldsUpdate, "object" | "old">,
+  live: JsonObject,
+): JsonObject {
+  if (old === undefined || resource.served.convert !== "hub") return servedJson(resource, object);
+  const changed: Record<string, unknown> = {};
+  const same: string[] = [];
+  for (const name of Object.keys(object)) {
+    if (name !== "metadata" && deepEqual(object[name], old[name])) same.push(name);
+    else assign(changed, name, object[name]);
+  }
+  const next = servedJson(resource, changed);
+  for (const name of same) if (Object.hasOwn(live, name)) assign(next, name, live[name]);
+  return next;
 }
 
 function servedObject({ served }: Resource, hub: any): any {

@@ -1,4 +1,4 @@
-import { assert, compareUtf8, parseJsonText, type Slices } from "#base";
+import { assert, compareUtf8, type JsonObject, parseJsonText, type Slices } from "#base";
 import {
   badRequest,
   genericFailure,
@@ -38,7 +38,12 @@ import type { RegistryContext } from "../context.ts";
 import { converterMessage } from "../codec/converter-words.ts";
 import { checkSameKind } from "./custom-resource-errors.ts";
 import { jsonType } from "../codec/json-type.ts";
-import { keepClearedManagedFields } from "./managed-fields.ts";
+import {
+  keepClearedManagedFields,
+  type ManagedFields,
+  managedFieldsIn,
+  setManagedFields,
+} from "./managed-fields.ts";
 import { jsonTypeMeta, kindFault } from "../codec/type-meta.ts";
 
 /**
@@ -82,7 +87,8 @@ export function patchApplier(request: ResourceRequest, input: PatchRequest): Pat
     yield;
     const patched = yield* patchedDocument(request, { document, parsed, input });
     yield;
-    const application = { document: patched, parsed, input, current: document };
+    const { managedFields } = hub.metadata;
+    const application = { document: patched, parsed, input, current: document, managedFields };
     return yield* decodePatched(registry, request, application);
   };
 }
@@ -129,10 +135,17 @@ function patchError({ code, message }: PatchFault): Error {
   }
 }
 
+interface PatchedDocument extends Application {
+  /** The document before the patch, with which the patched one shares what the patch does not name. */
+  readonly current: JsonObject;
+  /** The managedFields of the stored object. */
+  readonly managedFields: ManagedFields;
+}
+
 function* decodePatched(
   registry: RegistryContext,
   request: ResourceRequest,
-  { document, parsed, input, current }: Application & { readonly current: unknown },
+  { document, parsed, input, current, managedFields }: PatchedDocument,
 ): Slices<Decoded> {
   const { resource } = request;
   const unknown: string[] = [];
@@ -168,7 +181,11 @@ function* decodePatched(
   yield;
   const hub = toHub(registry, request, object);
   keepClearedManagedFields(document, hub);
-  return { object: hub, warnings };
+  if (managedFieldsIn(document) === managedFieldsIn(current)) {
+    // The stored ones are encoded and known to be canonical.
+    setManagedFields(hub.metadata, managedFields ?? []);
+  }
+  return { object: hub, warnings, document: current };
 }
 
 interface BoundedDocument {

@@ -129,12 +129,13 @@ export function matchPath({ request, object }: Write): void {
 
 /** Records in managedFields that the client's field manager owns the fields that the write changes. */
 export function updateManagedFields(write: Write): Promise<void> | undefined {
-  const { registry, request, object, old, input, isLarge } = write;
+  const { registry, request, object, old, document, input, isLarge } = write;
   assert(input !== undefined, "a client sent the object");
   const { fieldManager } = input.options;
+  const change = { object, old, document, fieldManager };
   const updated = withConvertedObjects(registry, request, {
     isLarge,
-    work: (views) => managed.updateManagedFields(views, request, { object, old, fieldManager }),
+    work: (views) => managed.updateManagedFields(views, request, change),
   });
   return updated instanceof Promise ? updated : undefined;
 }

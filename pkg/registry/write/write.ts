@@ -1,4 +1,4 @@
-import { type Slices, yieldEvery } from "#base";
+import { type JsonObject, type Slices, yieldEvery } from "#base";
 import { type HookContext, StatusError } from "#meta";
 import type { Entry } from "#storage";
 import type { AllocationTransaction } from "../allocation/allocation-transaction.ts";
@@ -79,6 +79,8 @@ export class Write {
   object: any = undefined;
   /** Texts of Warning headers (code 299); sent with errors, too. */
   warnings: string[] = [];
+  /** The stored object in the version of the request, as a patch was applied to it. */
+  document: JsonObject | undefined = undefined;
   /** Set by mutating admission. */
   attributes: AdmissionAttributes | undefined = undefined;
   managedFieldsBeforeAdmission: ManagedFields = undefined;
@@ -114,6 +116,7 @@ export class Write {
     this.current = entry && StoredItem.of(this.registry, this.request, entry);
     this.object = undefined;
     this.warnings = [];
+    this.document = undefined;
     this.attributes = undefined;
     this.managedFieldsBeforeAdmission = undefined;
     this.allocation = undefined;
@@ -141,9 +144,10 @@ export class Write {
   }
 
   /** Sets the wanted object and replaces the warnings by those of its decoding. */
-  setDecoded({ object, warnings }: Decoded): void {
+  setDecoded({ object, warnings, document }: Decoded): void {
     this.object = object;
     this.warnings = warnings;
+    this.document = document;
   }
 }
 
