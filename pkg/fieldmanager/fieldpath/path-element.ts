@@ -29,8 +29,11 @@ export function valueElement(value: unknown): PathElement {
 export function keyElement(
   keys: readonly (readonly [name: string, value: unknown])[],
 ): PathElement {
-  const members = keys.map(([name, value]) => `${goJson(name)}:${goJson(value)}`);
-  return `k:{${members.join(",")}}`;
+  let members = "";
+  for (const [name, value] of keys) {
+    members += `${members === "" ? "" : ","}${goJson(name)}:${goJson(value)}`;
+  }
+  return `k:{${members}}`;
 }
 
 const plain = /^[\w ./:@-]*$/;

@@ -29,28 +29,33 @@ export interface FieldProblem {
 export class Path {
   private constructor(
     private readonly parent: Path | undefined,
-    private readonly step: string,
+    private readonly step: string | number,
+    /** The step is the key of a map, which is written in brackets like an index. */
+    private readonly isKey: boolean,
   ) {}
 
-  static readonly root = new Path(undefined, "");
+  static readonly root = new Path(undefined, "", false);
 
   /** `new Path` from a dotted string, for example `Path.of("spec.limits")`. */
   static of(dotted: string): Path {
-    return new Path(undefined, dotted);
+    return new Path(undefined, dotted, false);
   }
-  child(name: string, ...below: readonly string[]): Path {
-    let path = new Path(this, `.${name}`);
-    for (const each of below) path = new Path(path, `.${each}`);
-    return path;
+  // Optional parameters, as a rest parameter would allocate a list at every call.
+  child(name: string, second?: string, third?: string, fourth?: string): Path {
+    const path = new Path(this, name, false);
+    return second === undefined ? path : path.child(second, third, fourth);
   }
   index(index: number): Path {
-    return new Path(this, `[${index}]`);
+    return new Path(this, index, false);
   }
   key(key: string): Path {
-    return new Path(this, `[${key}]`);
+    return new Path(this, key, true);
   }
   toString(): string {
-    const text = (this.parent?.toString() ?? "") + this.step;
+    const { parent, step } = this;
+    if (parent === undefined) return String(step);
+    const isInBrackets = this.isKey || typeof step === "number";
+    const text = parent.toString() + (isInBrackets ? `[${step}]` : `.${step}`);
     return text.startsWith(".") ? text.slice(1) : text;
   }
 }

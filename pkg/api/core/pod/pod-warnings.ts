@@ -16,6 +16,8 @@ import { isFractional } from "../shared/resource-amounts.ts";
 import type { Volume } from "../volume/volumes.ts";
 
 type Domain = HookContext["domain"];
+
+const none: readonly string[] = [];
 type Template = Pick<PodTemplateSpec, "metadata" | "spec">;
 
 /**
@@ -34,7 +36,9 @@ export function podWarnings(
     ...labelWarnings(spec, specPath, domain),
     ...annotationWarnings(template, root, domain),
     ...(spec.volumes ?? []).flatMap((volume, index) =>
-      volumeWarnings(volume, specPath.child("volumes").index(index)),
+      hasOldSource(volume) || volume.ephemeral !== undefined
+        ? volumeWarnings(volume, specPath.child("volumes").index(index))
+        : none,
     ),
     ...projectionWarnings(spec.volumes ?? []),
     ...repetitions(spec, specPath),
@@ -85,7 +89,8 @@ function noSelector(path: Path): string {
   return `${path.child("labelSelector")}: a null labelSelector results in matching no pod`;
 }
 
-function annotationWarnings({ metadata }: Template, path: Path, domain: Domain) {
+function annotationWarnings({ metadata }: Template, path: Path, domain: Domain): readonly string[] {
+  if (metadata.annotations === undefined) return none;
   const keys = annotationKeys(domain);
   const useless = [
     [keys.critical, `non-functional in v1.16+; use the "priorityClassName" field instead`],
@@ -135,23 +140,30 @@ function isPodProfile({ securityContext }: PodSpec, annotation: string | undefin
   return annotation === (profile.type === "Unconfined" ? "unconfined" : "runtime/default");
 }
 
-const oldSources = Object.entries({
-  photonPersistentDisk: "deprecated in v1.11, non-functional in v1.16+",
-  gitRepo: "deprecated in v1.11, and disabled by default in v1.33+",
-  scaleIO: "deprecated in v1.16, non-functional in v1.22+",
-  flocker: "deprecated in v1.22, non-functional in v1.25+",
-  storageos: "deprecated in v1.22, non-functional in v1.25+",
-  quobyte: "deprecated in v1.22, non-functional in v1.25+",
-  glusterfs: "deprecated in v1.25, non-functional in v1.26+",
-  cephfs: "deprecated in v1.28, non-functional in v1.31+",
-  rbd: "deprecated in v1.28, non-functional in v1.31+",
-});
+const oldSources = new Map(
+  Object.entries({
+    photonPersistentDisk: "deprecated in v1.11, non-functional in v1.16+",
+    gitRepo: "deprecated in v1.11, and disabled by default in v1.33+",
+    scaleIO: "deprecated in v1.16, non-functional in v1.22+",
+    flocker: "deprecated in v1.22, non-functional in v1.25+",
+    storageos: "deprecated in v1.22, non-functional in v1.25+",
+    quobyte: "deprecated in v1.22, non-functional in v1.25+",
+    glusterfs: "deprecated in v1.25, non-functional in v1.26+",
+    cephfs: "deprecated in v1.28, non-functional in v1.31+",
+    rbd: "deprecated in v1.28, non-functional in v1.31+",
+  }),
+);
+
+function hasOldSource(volume: Volume): boolean {
+  for (const name in volume) if (oldSources.has(name)) return true;
+  return false;
+}
 
 /** Field of the source -> name in warnings, where they differ. */
 const otherNames: Readonly<Record<string, string>> = { storageos: "storageOS" };
 
 function volumeWarnings(volume: Volume, path: Path): readonly string[] {
-  const old = oldSources.flatMap(([source, message]) =>
+  const old = [...oldSources].flatMap(([source, message]) =>
     volume[source as keyof Volume] === undefined
       ? []
       : [`${path.child(otherNames[source] ?? source)}: ${message}`],
@@ -163,8 +175,8 @@ function volumeWarnings(volume: Volume, path: Path): readonly string[] {
 }
 
 function repetitions(spec: PodSpec, path: Path): readonly string[] {
-  const aliases = spec.hostAliases ?? [];
-  const secrets = spec.imagePullSecrets ?? [];
+  const { hostAliases: aliases = [], imagePullSecrets: secrets = [] } = spec;
+  if (aliases.length === 0 && secrets.length === 0) return none;
   const secretPath = (index: number) => path.child("imagePullSecrets").index(index).child("name");
   const ipPath = (index: number) => path.child("hostAliases").index(index).child("ip");
   const repeatedIps = duplicateIndexes(aliases, ({ ip }) => ip);
@@ -209,6 +221,7 @@ function containerWarnings(
 const byteResources = ["memory", "ephemeral-storage"] as const;
 
 function fractions({ resources }: Container, path: Path): readonly string[] {
+  if (resources.limits === undefined && resources.requests === undefined) return none;
   const resourcesPath = path.child("resources");
   return byteResources.flatMap((name) => [
     ...fractionsOf(resources.limits, [name], resourcesPath.child("limits")),
@@ -221,20 +234,22 @@ function fractionsOf(
   names: readonly string[],
   path: Path,
 ): readonly string[] {
+  if (amounts === undefined) return none;
   return names.flatMap((name) => {
     const amount = entry(amounts, name);
-    if (amount === undefined || !isFractional(amount)) return [];
+    if (amount === undefined || !isFractional(amount)) return none;
     return [`${path.key(name)}: fractional byte value "${amount}" is invalid, must be an integer`];
   });
 }
 
 /** Warnings about environment variables that are set again without use of the earlier value. */
 function hiddenVariables({ env = [] }: Container, path: Path): readonly string[] {
+  if (env.length < 2) return none;
   const seen = new Set<string>();
   return env.flatMap(({ name, value = "", valueFrom }, index) => {
     const isHidden = seen.has(name) && (valueFrom !== undefined || !value.includes(`$(${name})`));
     seen.add(name);
-    if (!isHidden) return [];
+    if (!isHidden) return none;
     const message = `hides previous definition of "${name}", which may be dropped when using apply`;
     return [`${path.child("env").index(index)}: ${message}`];
   });

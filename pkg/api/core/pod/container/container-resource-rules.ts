@@ -57,12 +57,15 @@ export function checkRequirements(
   { claims, problems }: Surroundings,
   checkName: NameCheck = checkContainerResourceName,
 ): void {
-  const { limits, requests } = requirements;
-  const names = [...sortedKeys(limits), ...sortedKeys(requests)];
-  for (const [field, amounts] of Object.entries({ limits, requests })) {
+  const names: string[] = [];
+  for (const field of ["limits", "requests"] as const) {
+    const amounts = requirements[field];
+    if (amounts === undefined) continue;
+    const fieldPath = path.child(field);
     for (const name of sortedKeys(amounts)) {
+      names.push(name);
       const amount = entry(amounts, name) ?? "0";
-      const entryPath = path.child(field).key(name);
+      const entryPath = fieldPath.key(name);
       checkName(name, entryPath, problems);
       checkResourceQuantity({ name, quantity: amount }, entryPath, problems);
       if (field === "requests") checkRequest(requirements, name, { path, problems });
@@ -110,8 +113,9 @@ function checkClaims(
   path: Path,
   { claims, problems }: Surroundings,
 ): void {
+  if (uses === undefined) return;
   const seen = new Set<string>();
-  for (const [index, { name, request }] of (uses ?? []).entries()) {
+  for (const [index, { name, request }] of uses.entries()) {
     const itemPath = path.index(index);
     if (name === "") {
       problems.required(itemPath);

@@ -25,6 +25,8 @@ export interface Pod {
 
 type Port = NonNullable<Container["ports"]>[number];
 
+const protocols = ["SCTP", "TCP", "UDP"];
+
 function checkPorts(ports: readonly Port[], path: Path, problems: Problems): void {
   const names = new Set<string>();
   for (const [index, { name, containerPort, hostPort, protocol = "" }] of ports.entries()) {
@@ -39,7 +41,6 @@ function checkPorts(ports: readonly Port[], path: Path, problems: Problems): voi
     if (containerPort === 0) problems.required(itemPath.child("containerPort"));
     else checkNumber(containerPort, itemPath.child("containerPort"), problems);
     if (hostPort) checkNumber(hostPort, itemPath.child("hostPort"), problems);
-    const protocols = ["SCTP", "TCP", "UDP"];
     if (protocol === "") problems.required(itemPath.child("protocol"));
     else if (!protocols.includes(protocol)) {
       problems.notSupported(itemPath.child("protocol"), protocol, protocols);
@@ -54,8 +55,9 @@ function checkNumber(port: number, path: Path, problems: Problems): void {
 /** Requires host ports to be unique. */
 function checkHostPorts(containers: readonly Container[], path: Path, problems: Problems): void {
   const taken = new Set<string>();
-  for (const [index, { ports }] of containers.entries()) {
-    for (const [i, { protocol, hostIP = "", hostPort }] of (ports ?? []).entries()) {
+  for (const [index, { ports = [] }] of containers.entries()) {
+    if (!ports.some(({ hostPort }) => hostPort)) continue;
+    for (const [i, { protocol, hostIP = "", hostPort }] of ports.entries()) {
       if (!hostPort) continue;
       const key = `${protocol}/${hostIP}/${hostPort}`;
       const hostPortPath = path.index(index).child("ports").index(i).child("hostPort");
@@ -98,9 +100,10 @@ function checkCommon(container: Container, path: Path, pod: Pod): void {
 
 /** Validates resizePolicy; causes contain the path of the list, except for duplicates. */
 function checkResizePolicy({ resizePolicy }: Container, path: Path, pod: Pod): void {
+  if (resizePolicy === undefined) return;
   const { problems, spec } = pod;
   const seen = new Set<string>();
-  for (const [index, { resourceName: name, restartPolicy }] of (resizePolicy ?? []).entries()) {
+  for (const [index, { resourceName: name, restartPolicy }] of resizePolicy.entries()) {
     if (seen.has(name)) problems.duplicate(path.index(index), name);
     seen.add(name);
     checkOneOf(name, ["cpu", "memory"], { path, problems });
@@ -143,6 +146,7 @@ function timing({ spec, problems }: Pod) {
 /** Validates restartPolicyRules, decoded only with the feature gate. */
 function checkRestart(container: Container, path: Path, problems: Problems): void {
   const { restartPolicy, restartPolicyRules: rules = [] } = container;
+  if (restartPolicy === undefined && rules.length === 0) return;
   const policies = ["Always", "Never", "OnFailure"];
   if (restartPolicy !== undefined && !policies.includes(restartPolicy)) {
     problems.notSupported(path.child("restartPolicy"), restartPolicy, policies);

@@ -48,8 +48,12 @@ function checkSource(
   if (configMapKeyRef) checkKey(configMapKeyRef, path.child("configMapKeyRef"), problems);
   if (secretKeyRef) checkKey(secretKeyRef, path.child("secretKeyRef"), problems);
   if (fileKeyRef) checkFileKey(fileKeyRef, path.child("fileKeyRef"), problems);
-  const sources = [fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef, fileKeyRef];
-  const count = sources.filter((source) => source !== undefined).length;
+  const count =
+    Number(fieldRef !== undefined) +
+    Number(resourceFieldRef !== undefined) +
+    Number(configMapKeyRef !== undefined) +
+    Number(secretKeyRef !== undefined) +
+    Number(fileKeyRef !== undefined);
   if (count === 0) {
     const names = "`fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`";
     problems.invalid(path, "", `must specify one of: ${names}`);

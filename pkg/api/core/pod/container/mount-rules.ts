@@ -15,11 +15,12 @@ interface MountContext {
 
 /** Validates volumeMounts; some causes contain the path of the list, as in Kubernetes. */
 export function checkMounts(path: Path, { container, volumes, problems }: MountContext): void {
+  if (container.volumeMounts === undefined) return;
   const devices = container.volumeDevices ?? [];
   const deviceNames = new Set(devices.map(({ name }) => name));
   const devicePaths = new Set(devices.map(({ devicePath }) => devicePath));
   const taken = new Set<string>();
-  for (const [index, mount] of (container.volumeMounts ?? []).entries()) {
+  for (const [index, mount] of container.volumeMounts.entries()) {
     const { name, mountPath } = mount;
     const itemPath = path.index(index);
     if (name === "") problems.required(itemPath.child("name"));
@@ -87,12 +88,13 @@ function checkRecursion(
 }
 
 export function checkDevices(path: Path, { container, volumes, problems }: MountContext): void {
+  if (container.volumeDevices === undefined) return;
   const names = new Set<string>();
   const paths = new Set<string>();
   const mounts = container.volumeMounts ?? [];
   const mountNames = new Set(mounts.map(({ name }) => name));
   const mountPaths = new Set(mounts.map(({ mountPath }) => mountPath));
-  for (const [index, device] of (container.volumeDevices ?? []).entries()) {
+  for (const [index, device] of container.volumeDevices.entries()) {
     const { name, devicePath } = device;
     const itemPath = path.index(index);
     checkDeviceName(device, itemPath.child("name"), { names, volumes, problems });

@@ -13,11 +13,15 @@ interface GatedField {
 }
 
 function sourcesOf(spec: PodSpec) {
-  return (spec.volumes ?? []).flatMap(({ projected }) => projected?.sources ?? []);
+  if (spec.volumes?.some(({ projected }) => projected !== undefined) !== true) return [];
+  return spec.volumes.flatMap(({ projected }) => projected?.sources ?? []);
 }
 
+/** The variables with a source. */
 function variablesOf(spec: PodSpec) {
-  return allContainers(spec).flatMap(({ env }) => env ?? []);
+  return allContainers(spec).flatMap(
+    ({ env }) => env?.filter(({ valueFrom }) => valueFrom !== undefined) ?? [],
+  );
 }
 
 function hasRestartRules({ restartPolicy, restartPolicyRules }: Container): boolean {
@@ -38,8 +42,8 @@ const gated: readonly GatedField[] = [
       ),
     drop: (spec) => {
       for (const container of longTerm(spec)) {
-        delete container.restartPolicy;
-        delete container.restartPolicyRules;
+        if (container.restartPolicy !== undefined) delete container.restartPolicy;
+        if (container.restartPolicyRules !== undefined) delete container.restartPolicyRules;
       }
       // restartPolicy of init containers marks sidecars and is no longer gated.
       for (const container of spec.initContainers ?? []) {
@@ -66,7 +70,9 @@ const gated: readonly GatedField[] = [
   {
     gate: "HostnameOverride",
     isUsed: (spec) => spec.hostnameOverride !== undefined,
-    drop: (spec) => delete spec.hostnameOverride,
+    drop: (spec) => {
+      if (spec.hostnameOverride !== undefined) delete spec.hostnameOverride;
+    },
   },
   {
     gate: "ContainerStopSignals",
@@ -82,7 +88,11 @@ const gated: readonly GatedField[] = [
   {
     gate: "EnvFiles",
     isUsed: (spec) => variablesOf(spec).some(({ valueFrom }) => valueFrom?.fileKeyRef),
-    drop: (spec) => variablesOf(spec).forEach(({ valueFrom }) => delete valueFrom?.fileKeyRef),
+    drop: (spec) => {
+      for (const { valueFrom } of variablesOf(spec)) {
+        if (valueFrom?.fileKeyRef !== undefined) delete valueFrom.fileKeyRef;
+      }
+    },
   },
 ];
 
