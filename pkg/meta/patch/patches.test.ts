@@ -166,6 +166,17 @@ describe("merge patch", () => {
       assert.equal(({} as { x?: number }).x, undefined);
     });
   }
+
+  it("leaves the document as it was, and shares with it what the patch does not name", () => {
+    const document = { labels: { a: "1", b: "2" }, spec: { image: { tag: "1" }, args: ["x"] } };
+    const before = structuredClone(document);
+    const patch = { labels: { a: null, c: "3" }, spec: { image: { tag: "2" } } };
+    const result = atOnce(mergePatchInSlices(document, patch)) as typeof document;
+    assert.deepEqual(result.labels, { b: "2", c: "3" });
+    assert.deepEqual(result.spec.image, { tag: "2" });
+    assert.equal(result.spec.args, document.spec.args);
+    assert.deepEqual(document, before);
+  });
 });
 
 const v1 = structs("api/test/v1");
@@ -213,6 +224,22 @@ describe("strategic merge patch", () => {
     apply({ containers: patch })
       .containers.map(({ name }) => name)
       .join(" ");
+
+  it("leaves the document as it was, and shares with it what the patch does not name", () => {
+    const before = structuredClone(document);
+    const result = apply({
+      labels: { a: null },
+      containers: [
+        { name: "one", env: [{ name: "A", value: "2" }] },
+        { name: "two", $patch: "delete" },
+      ],
+      "$deleteFromPrimitiveList/finalizers": ["a"],
+    });
+    assert.deepEqual(result.labels, { b: "2" });
+    assert.deepEqual(result.finalizers, ["b", "c"]);
+    assert.equal(result.strategy, document.strategy);
+    assert.deepEqual(document, before);
+  });
 
   it("merges maps and structs, null removes", () => {
     const result = apply({ labels: { a: null, c: "3" }, count: null, strategy: { type: "X" } });
