@@ -39,6 +39,12 @@ describe("bodies of requests", () => {
     });
   }
 
+  it("are empty if the end of an empty stream was emitted before", async () => {
+    const stream = new PassThrough().resume().end();
+    while (!stream.readableEnded) await turn();
+    assert.equal((await gather(stream, { ...common, life: new Life() })).byteLength, 0);
+  });
+
   it("fail above the size limit, and are read to their end", async () => {
     const stream = new PassThrough();
     const body = gather(stream, { ...common, announced: 50, life: new Life() });

@@ -150,7 +150,8 @@ export function gather(body: Readable, options: GatherOptions): Promise<Uint8Arr
     if (life.reason !== undefined) return fail(life.reason);
     if (!tell(() => observer?.waiting())) return;
     forget = life.onAbort(fail);
-    if (announced === 0) return onEnd();
+    // Node emits "end" of an empty body whether it is read or not.
+    if (announced === 0 || body.readableEnded) return onEnd();
     body.on("readable", onReadable);
     body.on("end", onEnd);
   });

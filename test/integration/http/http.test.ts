@@ -154,6 +154,16 @@ describe("HTTP/2", () => {
     assert.equal(headers["content-type"], "application/yaml");
   });
 
+  it("answers deletions whose body ends with an empty frame of its own", async () => {
+    const statuses = Array.from({ length: 100 }, async () => {
+      const headers = { ":method": "DELETE", ":path": `${collectionPath}/absent` };
+      const stream = stand.session.request(headers, { endStream: false });
+      stream.end();
+      return (await answerOf(stream)).status;
+    });
+    assert.deepEqual(new Set(await Promise.all(statuses)), new Set([404]));
+  });
+
   it("creates, reads, replaces, patches, lists and deletes", async () => {
     const sent = { metadata: { name: "a" }, data: { k: "1" } };
     const created = await stand.ask(collectionPath, json(sent));
