@@ -60,6 +60,7 @@ function keysOf(options: ServiceAccountOptions): ServiceAccountKeys {
   const { keys = [] } = options;
   const more = fromFlag("service-account-key-file", () => keys.flatMap(parseVerifyingKeys));
   if (typeof options.signingKey === "string") parsedKey(options);
+  let accepted: readonly VerifyingKey[] | undefined;
   return {
     issuer,
     issuers,
@@ -67,9 +68,10 @@ function keysOf(options: ServiceAccountOptions): ServiceAccountKeys {
     get key() {
       return parsedKey(options);
     },
+    // Read for every token, so made once.
     get accepted() {
       const { key } = this;
-      return [key, ...more.filter(({ id }) => id !== key.id)];
+      return (accepted ??= [key, ...more.filter(({ id }) => id !== key.id)]);
     },
     ...(options.maxSeconds === undefined ? {} : { maxSeconds: options.maxSeconds }),
     extends: options.extends ?? true,

@@ -143,6 +143,7 @@ export class Connection {
     return this.fault ?? new Error(`the stream was ${end}`);
   }
 }
+
 interface LoadRequest {
   readonly method: string;
   readonly path: string;
