@@ -92,8 +92,8 @@ class Definitions {
     const name = nameOf(definition);
     const { group } = definition.spec;
     let known = this.#tracked.get(name);
-    // A watch event may be older than the result of this process's own status update.
-    if (known !== undefined && isNewer(known.definition, definition)) return;
+    // A watch event may be older than the result of this process's own status update, or the same.
+    if (known !== undefined && !isNewer(definition, known.definition)) return;
     if (known !== undefined && uidOf(known.definition) !== uidOf(definition)) {
       this.#delete(name);
       known = undefined;
@@ -137,15 +137,13 @@ class Definitions {
   }
 
   /** Updates the catalog for a definition. The catalog ends watches of replaced versions. */
-  #serve(known: TrackedDefinition): void {
-    const { definition } = known;
-    const name = nameOf(definition);
+  #serve(known: TrackedDefinition, definition = known.definition): void {
     const isEstablished = conditionOf(definition.status, "Established")?.status === "True";
     const digest = isEstablished ? digestOf(definition) : "";
     if (digest === known.servedDigest) return;
     known.servedDigest = digest;
     const { catalog } = this.#options;
-    catalog.define(name, isEstablished ? this.#resourcesOf(definition) : []);
+    catalog.define(nameOf(definition), isEstablished ? this.#resourcesOf(definition) : []);
   }
 
   #resourcesOf(definition: CustomResourceDefinition): readonly Resource[] {
@@ -187,16 +185,14 @@ class Definitions {
     const status = desiredStatus(definition, { taken, domain: catalog.domain, now });
     if (deepEqual(status, definition.status)) return;
     const decided = { ...definition, status };
-    const stored = { definition: decided, servedDigest: known.servedDigest };
-    this.#serve(stored);
+    const isTracked = (): boolean => this.#tracked.get(nameOf(definition)) === known;
+    this.#serve(known, decided);
     try {
-      this.#update(await writeStatus(this.#options, this.#resource, decided));
-      const current = this.#tracked.get(nameOf(definition));
-      if (current !== undefined) current.servedDigest = stored.servedDigest;
+      const written = await writeStatus(this.#options, this.#resource, decided);
+      if (isTracked()) this.#update(written);
     } catch (error) {
-      // The status was not written: serves the last seen definition again.
-      known.servedDigest = "";
-      this.#serve(known);
+      // After a conflict, the watch event of the newer definition decides what is served.
+      if (!isOutdated(error) && isTracked()) this.#serve(known);
       throw error;
     }
   }
