@@ -20,6 +20,9 @@ interface Stories {
   readonly later: Readonly<Record<string, readonly string[]>>;
 }
 
+/** Number of recordings that may be replayed again. */
+const maxRepeated = 2;
+
 interface Report {
   readonly all: readonly {
     readonly story: string;
@@ -65,8 +68,18 @@ describe("recordings of Kubernetes' controllers", () => {
   it("end in the recorded state", async () => {
     const { all, skipped } = await replay(server, stories.replayed);
     const failed = all.filter(({ ok }) => !ok);
-    assert.deepEqual(failed, [], JSON.stringify(failed, null, 1));
+    // A periodic task of a controller may run between two steps of a recording, at most of a few.
+    if (failed.length <= maxRepeated) await assertReplayed(failed.map(({ story }) => story));
+    else assert.fail(JSON.stringify(failed, null, 1));
     assert.deepEqual(skipped, []);
     assert.equal(all.length, stories.replayed.length);
   });
+
+  async function assertReplayed(names: readonly string[]): Promise<void> {
+    if (names.length === 0) return;
+    const { all } = await replay(server, names);
+    const failed = all.filter(({ ok }) => !ok);
+    assert.deepEqual(failed, [], JSON.stringify(failed, null, 1));
+    assert.equal(all.length, names.length);
+  }
 });
