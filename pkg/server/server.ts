@@ -20,6 +20,7 @@ import type { FlowController } from "#flowcontrol";
 import type { Catalog } from "#meta";
 import type { Registry } from "#registry";
 import { type Auditor, type Authenticator, type Authorizer, noTracer, type Tracer } from "#request";
+import { ConnectionTracker } from "./transport/connection-tracker.ts";
 import { Shutdown } from "./transport/shutdown.ts";
 import { Debugging, type DebuggingOptions } from "./ops/debugging.ts";
 import type { Upgrade } from "./transport/exchange.ts";
@@ -145,17 +146,16 @@ class HttpServer implements KeelsonServer {
   private readonly closing = new Shutdown();
   private readonly callback: ReturnType<Koa["callback"]>;
   private readonly server: Server;
-  /** HTTP/2 connections, each with its idle timer. */
-  private readonly sessions = new Map<ServerHttp2Session, NodeJS.Timeout>();
-  private readonly sockets = new Set<Socket>();
-  /** Number of active requests per HTTP/1.1 socket or HTTP/2 connection. */
-  private readonly activeRequests = new Map<object, number>();
+  private readonly connections: ConnectionTracker;
   private readonly lagMonitor = new EventLoopLagMonitor((seconds) => this.metrics.stall(seconds));
-  private idle: (() => void) | undefined;
 
   constructor(private readonly options: ServerOptions) {
     this.limits = { ...defaultLimits, ...options.limits };
     this.metrics = options.metrics ?? new PrometheusMetrics();
+    this.connections = new ConnectionTracker({
+      idleTimeout: this.limits.idleTimeout,
+      isClosing: () => this.closing.closing,
+    });
     this.logger = options.logger ?? createLogger({ write: (line) => console.error(line) });
     this.callback = this.createApp().callback();
     this.server = this.createNodeServer();
@@ -200,8 +200,8 @@ class HttpServer implements KeelsonServer {
     const timer = setTimeout(() => this.destroyConnections(), graceMs);
     const stopped = this.keepsListening() ? undefined : this.stopListening();
     this.closing.begin(Math.min(spreadMs, graceMs));
-    this.closeConnections();
-    await this.untilIdle();
+    this.connections.close();
+    await this.connections.untilIdle();
     await (stopped ?? this.stopListening());
     this.lagMonitor.stop();
     clearTimeout(timer);
@@ -216,13 +216,8 @@ class HttpServer implements KeelsonServer {
     return new Promise((resolve) => {
       if (this.server.listening) this.server.close(() => resolve());
       else resolve();
-      this.closeConnections();
+      this.connections.close();
     });
-  }
-
-  private closeConnections(): void {
-    for (const session of this.sessions.keys()) session.close();
-    for (const socket of this.sockets) this.closeIfIdle(socket);
   }
 
   private healthOf({ health: checks = [], livezGraceMs = 0, clock }: ServerOptions): Health {
@@ -233,17 +228,7 @@ class HttpServer implements KeelsonServer {
 
   private destroyConnections(): void {
     this.closing.finish();
-    for (const session of this.sessions.keys()) session.destroy();
-    for (const socket of this.sockets) socket.destroy();
-    this.activeRequests.clear();
-    this.idle?.();
-  }
-
-  private untilIdle(): Promise<void> {
-    if (this.activeRequests.size === 0) return Promise.resolve();
-    return new Promise((resolve) => {
-      this.idle = resolve;
-    });
+    this.connections.destroy();
   }
 
   /** Runs a request through Koa; never rejects. */
@@ -293,18 +278,11 @@ class HttpServer implements KeelsonServer {
         ? this.createPlainServer(handler)
         : this.createTlsServer(handler);
     const connectionEvent = this.options.tls === undefined ? "connection" : "secureConnection";
-    server.on(connectionEvent, (socket: Socket) => {
-      this.sockets.add(socket);
-      socket.once("close", () => this.sockets.delete(socket));
-      // Node's HTTP/2 server never closes idle HTTP/1.1 connections.
-      if (!usesHttp2(socket)) socket.setTimeout(this.limits.idleTimeout);
-    });
+    server.on(connectionEvent, (socket: Socket) => this.connections.trackSocket(socket));
     server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) =>
       this.handleUpgrade({ request, socket, head }),
     );
-    server.on("timeout", (socket: Socket) => {
-      if (!this.activeRequests.has(socket)) socket.destroy();
-    });
+    server.on("timeout", (socket: Socket) => this.connections.destroyIfIdle(socket));
     return server;
   }
 
@@ -360,18 +338,7 @@ class HttpServer implements KeelsonServer {
   }
 
   private trackSession(session: ServerHttp2Session): void {
-    // A connection is idle only without active requests, since a watch may be silent for long. Node's
-    // session timeout is not used: every frame would rearm it, several times per request.
-    const closeIfIdle = () => {
-      if (!this.activeRequests.has(session)) session.close();
-    };
-    const idleTimer = setTimeout(closeIfIdle, this.limits.idleTimeout).unref();
-    this.sessions.set(session, idleTimer);
-    session.once("close", () => {
-      clearTimeout(idleTimer);
-      this.sessions.delete(session);
-    });
-    session.on("error", () => undefined);
+    this.connections.trackSession(session);
     if (this.closing.closing && !this.keepsListening()) session.close();
   }
 
@@ -400,12 +367,12 @@ class HttpServer implements KeelsonServer {
       upgrade,
     });
     bindExchange(request, exchange);
-    this.count(request.socket, 1);
+    this.connections.beginRequest(request.socket);
     const finished = new Promise<void>((resolve) => response.once("close", resolve));
     await this.run({ request, response });
     exchange.finish();
     await finished;
-    this.count(request.socket, -1);
+    this.connections.endRequest(request.socket);
   }
 
   private handleStream(request: Http2Request): void {
@@ -417,7 +384,7 @@ class HttpServer implements KeelsonServer {
     let isHalfFinished = false;
     // Called twice: when the request has been served, and when its stream has closed.
     const end = () => {
-      if (isHalfFinished) this.count(connection, -1);
+      if (isHalfFinished) this.connections.endRequest(connection);
       isHalfFinished = true;
     };
     const exchange = new Http2Exchange(request, {
@@ -426,7 +393,7 @@ class HttpServer implements KeelsonServer {
       common: { "audit-id": auditId, ...commonHeaders },
       onClose: end,
     });
-    this.count(connection, 1);
+    this.connections.beginRequest(connection);
     if (this.shouldSendGoaway()) stream.session?.close();
     void this.run(koaMessages(exchange, headers)).then(() => {
       exchange.finish();
@@ -439,32 +406,6 @@ class HttpServer implements KeelsonServer {
     const { goawayChance = 0, random = Math.random } = this.options;
     return goawayChance > 0 && random() < goawayChance;
   }
-
-  /** Adjusts the active requests of a connection; closes a connection without any on shutdown. */
-  private count(connection: object, by: 1 | -1): void {
-    const active = (this.activeRequests.get(connection) ?? 0) + by;
-    if (active > 0) {
-      this.activeRequests.set(connection, active);
-      return;
-    }
-    this.activeRequests.delete(connection);
-    const session = connection as ServerHttp2Session;
-    const idleTimer = this.sessions.get(session);
-    idleTimer?.refresh();
-    if (!this.closing.closing) return;
-    if (idleTimer !== undefined) session.close();
-    if (this.sockets.has(connection as Socket)) this.closeIfIdle(connection as Socket);
-    if (this.activeRequests.size === 0) this.idle?.();
-  }
-
-  /** Closes an idle HTTP/1.1 connection; an HTTP/2 connection closes itself after GOAWAY. */
-  private closeIfIdle(socket: Socket): void {
-    if (!usesHttp2(socket) && !this.activeRequests.has(socket)) socket.end();
-  }
-}
-
-function usesHttp2(socket: Socket): boolean {
-  return (socket as { alpnProtocol?: string | false }).alpnProtocol === "h2";
 }
 
 const endOfStream = { endStream: true };

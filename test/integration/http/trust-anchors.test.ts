@@ -133,6 +133,7 @@ const others: Readonly<Record<string, string>> = {
   "pkg/controlplane/credentials/tls.ts": "checks that a key belongs to a certificate",
   "pkg/admission/webhooks/caller.ts": "an agent for call.ts",
   "pkg/registry/subresources/component-status.ts": "does not verify certificates",
+  "pkg/server/transport/connection-tracker.ts": "types",
   "pkg/server/transport/http1-exchange.ts": "types",
   "pkg/server/transport/http2-exchange.ts": "types",
   "pkg/server/transport/incoming-request.ts": "types",
