@@ -4,7 +4,8 @@ import type { RequestInfo } from "#request";
 import { runStream, type StreamParts } from "../proxy/streams.ts";
 import type { StageContext } from "../stages/middleware-chain.ts";
 import type { RequestState } from "../stages/state.ts";
-import { runVerb, type VerbParts } from "../verbs/verbs.ts";
+import type { VerbParts } from "../verbs/verb-request.ts";
+import { runVerb } from "../verbs/verbs.ts";
 import { findRoute, findStream } from "./resource-route.ts";
 
 /** Paths of the core group's subresources that connect to a kubelet, pod or service. */

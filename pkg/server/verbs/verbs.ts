@@ -1,97 +1,26 @@
 import { withoutBearerProtocol } from "#authn";
-import {
-  badRequest,
-  type Catalog,
-  type Domain,
-  metaGroupOf,
-  printYaml,
-  requestBounds,
-  StatusError,
-} from "#meta";
+import { badRequest, type Domain, requestBounds, StatusError } from "#meta";
 import {
   type Body,
   checkDeleteOptions,
   checkListOptions,
-  type DeleteResponse,
   type DeleteOptions,
-  type Item,
-  type ItemList,
+  type DeleteResponse,
   type PatchOptions,
   type Registry,
   type ResourceRequest,
-  type WriteResponse,
 } from "#registry";
-import { type Awaitable, type Clock, CacheBudget, memoize, parseJsonText } from "#base";
-import type { Authorizer, Query, RequestInfo, RequestNotes, User } from "#request";
-import {
-  sendResponse,
-  type ResponseOptions,
-  sendPieces,
-  ResponseWriter,
-  gzipAbove,
-  warningHeaders,
-} from "../response/response-writer.ts";
-import { responseBufferPoolOf } from "../response/response-buffer-pool.ts";
-import type { WatchFilter } from "../interceptor.ts";
-import type { Shutdown } from "../transport/shutdown.ts";
-import { deleteOptionsOfBody } from "./delete-options.ts";
-import {
-  itemPieces,
-  partialPieces,
-  partialTypeMeta,
-  type Pieces,
-  metadataAlone,
-  statusBody,
-} from "../response/encode.ts";
-import type { Exchange, ResponseStream } from "../transport/exchange.ts";
+import { bodyFormat, type Format, patchTypeOf } from "../response/negotiation.ts";
 import { forbidden } from "../response/failures.ts";
-import { Indenter } from "../response/indent.ts";
-import type { Limits } from "../limits.ts";
-import { noListRequested, writeList } from "./lists.ts";
-import type { PrometheusMetrics } from "../metrics/metrics.ts";
-import {
-  bodyFormat,
-  type Format,
-  includeObject,
-  mediaTypes,
-  type Negotiated,
-  Negotiator,
-  type Offer,
-  patchTypeOf,
-  wantsPretty,
-} from "../response/negotiation.ts";
-import { deleteOptionsOfQuery, listOptions, watchOptions, writeOptions } from "./parameters.ts";
-import type { Route } from "../routes/resource-route.ts";
-import { bodyJson, deleteOptionsJson, parseLargeBody } from "./request-body.ts";
-import { joinChunks, rowJson, tableHead, tableTail, type TableView } from "../response/table.ts";
-import { streamEvents, watchContentType, type WatchView } from "./watches.ts";
+import { responseBufferPoolOf } from "../response/response-buffer-pool.ts";
+import type { ResponseStream } from "../transport/exchange.ts";
 import { WebSocketResponseStream, webSocketOf } from "../transport/websocket.ts";
-
-/** Dependencies of the verb handlers. */
-export interface VerbParts {
-  readonly catalog: Catalog;
-  readonly registry: Registry;
-  readonly authorizer: Authorizer;
-  readonly clock: Clock;
-  readonly limits: Limits;
-  readonly metrics: PrometheusMetrics;
-  /** Ends watches when the server shuts down. */
-  readonly closing: Shutdown;
-}
-
-export interface VerbRequest {
-  readonly exchange: Exchange;
-  readonly info: RequestInfo;
-  readonly query: Query;
-  readonly user: User;
-  readonly route: Route;
-  /** Absent when the request is not audited. */
-  readonly notes?: RequestNotes | undefined;
-  /** Called when a watch is initialized. */
-  readonly initialized?: (() => void) | undefined;
-  /** Filters the events of a watch; absent = all are sent. */
-  readonly watchFilter?: WatchFilter | undefined;
-}
+import { deleteOptionsOfBody } from "./delete-options.ts";
+import { deleteOptionsOfQuery, listOptions, watchOptions, writeOptions } from "./parameters.ts";
+import { bodyJson, deleteOptionsJson, parseLargeBody } from "./request-body.ts";
+import { isCustom, type VerbParts, type VerbRequest } from "./verb-request.ts";
+import { messagesOf, VerbResponse } from "./verb-response.ts";
+import { streamEvents, watchContentType, type WatchView } from "./watches.ts";
 
 /** Runs a verb of the registry and writes its response. */
 export function runVerb(parts: VerbParts, request: VerbRequest): Promise<void> {
@@ -107,16 +36,10 @@ export function runVerb(parts: VerbParts, request: VerbRequest): Promise<void> {
 
 type WatchEvents = ReturnType<Registry["watchBatches"]>;
 
-interface SendOptions {
-  readonly status: number;
-  readonly negotiated: Negotiated;
-  readonly warnings: readonly string[];
-}
-
 class VerbRun {
   private readonly domain: Domain;
-  private readonly metaGroup: string;
   private readonly target: ResourceRequest;
+  private readonly response: VerbResponse;
 
   constructor(
     private readonly parts: VerbParts,
@@ -124,7 +47,7 @@ class VerbRun {
   ) {
     const { route, user, exchange, notes } = request;
     this.domain = parts.catalog.domain;
-    this.metaGroup = metaGroupOf(this.domain);
+    this.response = new VerbResponse(parts, request);
     this.target = {
       resource: route.resource,
       namespace: route.namespace,
@@ -160,28 +83,29 @@ class VerbRun {
 
   private async get(): Promise<void> {
     const { query } = this.request;
-    const negotiated = this.negotiate("object");
+    const negotiated = this.response.negotiate("object");
     if (query.flag("export") === true) {
       throw badRequest("the export parameter, deprecated since v1.14, is no longer supported");
     }
     const resourceVersion = query.get("resourceVersion") ?? "";
     const item = await this.parts.registry.get(this.target, { resourceVersion });
-    await this.sendItem(item, { status: 200, negotiated, warnings: [] });
+    await this.response.sendItem(item, { status: 200, negotiated, warnings: [] });
   }
 
   private async list(): Promise<void> {
     const { query } = this.request;
-    const negotiated = this.negotiate("list");
+    const negotiated = this.response.negotiate("list");
     const options = listOptions(query);
-    const table = this.tableView(negotiated);
-    return this.sendList(await this.parts.registry.list(this.target, options), negotiated, table);
+    const table = this.response.tableView(negotiated);
+    const list = await this.parts.registry.list(this.target, options);
+    return this.response.sendList(list, negotiated, table);
   }
 
   private async watch(): Promise<void> {
     const { exchange, query, route, initialized, watchFilter } = this.request;
-    const negotiated = this.negotiate("watch");
+    const negotiated = this.response.negotiate("watch");
     const sent = watchOptions(query);
-    const table = this.tableView(negotiated);
+    const table = this.response.tableView(negotiated);
     const named = route.deprecatedWatch && route.name !== "";
     const nameTerm = `metadata.name=${route.name.replace(/[\\,=]/g, "\\$&")}`;
     const fieldSelector = named
@@ -201,7 +125,7 @@ class VerbRun {
         ...negotiated,
         resource: route.resource,
         table,
-        metaGroup: this.metaGroup,
+        metaGroup: this.response.metaGroup,
         messages: messagesOf(this.parts.limits),
         initialEventsEnd: `${this.domain.api}/initial-events-end`,
       };
@@ -218,7 +142,7 @@ class VerbRun {
     { view, ended }: { readonly view: WatchView; readonly ended: AbortSignal },
   ): Promise<void> {
     const response = this.eventStream(view.format);
-    const headers = { "content-type": watchContentType(view.format), ...this.headers([]) };
+    const headers = { "content-type": watchContentType(view.format), ...this.response.headers([]) };
     const start = () => {
       if (response.started) return;
       response.start(200, headers);
@@ -248,19 +172,19 @@ class VerbRun {
 
   private async write(verb: "create" | "update"): Promise<void> {
     const { exchange, query } = this.request;
-    const negotiated = this.negotiate(this.isVirtual ? "virtual" : "object");
-    const format = bodyFormat(exchange.header("content-type"), this.isCustom);
+    const negotiated = this.response.negotiate(this.isVirtual ? "virtual" : "object");
+    const format = bodyFormat(exchange.header("content-type"), isCustom(this.request));
     const maxBytes = this.isVirtual ? requestBounds.transientBytes : Number.POSITIVE_INFINITY;
     const body = await this.body(format, { maxBytes });
     const kind = verb === "create" ? "CreateOptions" : "UpdateOptions";
     const options = writeOptions(query, { kind, domain: this.domain });
-    this.tableView(negotiated);
+    this.response.tableView(negotiated);
     const { registry } = this.parts;
     const written =
       verb === "create"
         ? await registry.create(this.target, body, options)
         : await registry.update(this.target, body, options);
-    return this.sendWritten(written, negotiated);
+    return this.response.sendWritten(written, negotiated);
   }
 
   /** Reviews, tokens, evictions and bindings: a resource with the verb create only is not stored. */
@@ -273,8 +197,11 @@ class VerbRun {
 
   private async patch(): Promise<void> {
     const { exchange, query } = this.request;
-    const { patchType, format } = patchTypeOf(exchange.header("content-type"), this.isCustom);
-    const negotiated = this.negotiate("object");
+    const { patchType, format } = patchTypeOf(
+      exchange.header("content-type"),
+      isCustom(this.request),
+    );
+    const negotiated = this.response.negotiate("object");
     const body = await this.body(format, { patchType });
     this.request.notes?.sent({ json: () => bodyJson(body) });
     const options: PatchOptions = {
@@ -287,24 +214,20 @@ class VerbRun {
       force: query.flag("force"),
     };
     const written = await this.parts.registry.patch(this.target, body, options);
-    return this.sendWritten(written, negotiated);
+    return this.response.sendWritten(written, negotiated);
   }
 
   private async delete(): Promise<void> {
-    const negotiated = this.negotiate("object");
+    const negotiated = this.response.negotiate("object");
     const options = await this.deleteOptions();
     if (options.ignoreReadError === true) await this.authorizeIgnoreReadErrors();
     const deleted = await this.parts.registry.delete(this.target, options);
     const status = isPending(deleted) && options.orphanDependents === false ? 202 : 200;
     const warnings = [...this.deletionWarnings(options), ...(deleted.warnings ?? [])];
     if ("item" in deleted) {
-      return this.sendItem(deleted.item, { status, negotiated, warnings });
+      return this.response.sendItem(deleted.item, { status, negotiated, warnings });
     }
-    this.request.notes?.responseStatus(deleted.status);
-    const pretty = this.pretty(negotiated);
-    const headers = { "content-type": mediaTypes[negotiated.format], ...this.headers(warnings) };
-    const body = statusBody(deleted.status, { ...negotiated, pretty });
-    sendResponse(this.request.exchange, { status, headers }, body);
+    this.response.sendStatus(deleted.status, { status, negotiated, warnings });
   }
 
   /** Throws 403 without permission for `unsafe-delete-ignore-read-errors` (KEP-3926). */
@@ -323,14 +246,14 @@ class VerbRun {
 
   private async deleteCollection(): Promise<void> {
     const { query } = this.request;
-    const negotiated = this.negotiate("object");
+    const negotiated = this.response.negotiate("object");
     const list = listOptions(query);
     // Before the body is read, as in kube-apiserver.
     checkListOptions(list, this.domain);
     const options = await this.deleteOptions();
-    const table = this.tableView(negotiated);
+    const table = this.response.tableView(negotiated);
     const deleted = await this.parts.registry.deleteCollection(this.target, list, options);
-    return this.sendList(deleted, negotiated, table, this.deletionWarnings(options));
+    return this.response.sendList(deleted, negotiated, table, this.deletionWarnings(options));
   }
 
   private async deleteOptions() {
@@ -357,127 +280,7 @@ class VerbRun {
     if (parsing !== undefined) await parsing;
     return body;
   }
-
-  private negotiate(offer: Offer): Negotiated {
-    const negotiator = negotiatorOf(this.parts.catalog);
-    // The scale of a custom resource is a built-in kind.
-    const custom = this.isCustom && this.target.subresource !== "scale";
-    return negotiator.negotiate(this.request.exchange.header("accept"), offer, custom);
-  }
-
-  private get isCustom(): boolean {
-    return this.target.resource.kind.custom !== undefined;
-  }
-
-  private pretty(negotiated: Negotiated): boolean {
-    const { query, exchange } = this.request;
-    return (
-      negotiated.format === "json" &&
-      (negotiated.pretty || wantsPretty(query.get("pretty"), exchange.header("user-agent")))
-    );
-  }
-
-  private tableView({ as }: Negotiated): TableView | undefined {
-    if (as?.kind !== "Table") return undefined;
-    const include = includeObject(this.request.query.get("includeObject"));
-    return { as, include, metaGroup: this.metaGroup, now: this.parts.clock.now() };
-  }
-
-  private headers(warnings: readonly string[]): Record<string, string | readonly string[]> {
-    const { deprecationWarning } = this.request.route.resource.served;
-    const all = deprecationWarning === undefined ? warnings : [deprecationWarning, ...warnings];
-    return all.length === 0 ? {} : { warning: warningHeaders(all) };
-  }
-
-  private sendWritten(written: WriteResponse, negotiated: Negotiated): Awaitable<void> {
-    const { created, warnings } = written;
-    return this.sendItem(written.item, { status: created ? 201 : 200, negotiated, warnings });
-  }
-
-  private sendItem(item: Item, options: SendOptions): Awaitable<void> {
-    const pieces = this.oneObject(item, options.negotiated);
-    return pieces instanceof Promise
-      ? pieces.then((found) => this.sendObject(found, options))
-      : this.sendObject(pieces, options);
-  }
-
-  private sendObject(
-    pieces: Pieces,
-    { negotiated, status, warnings }: SendOptions,
-  ): Awaitable<void> {
-    const { exchange } = this.request;
-    const body = this.pretty(negotiated) ? [new Indenter().feed(joinChunks(pieces))] : pieces;
-    const withEnd = negotiated.format === "json" ? [...body, "\n"] : body;
-    const options = this.responseOptions(negotiated, status, warnings);
-    return sendPieces(exchange.response, options, withEnd);
-  }
-
-  private responseOptions(
-    { format }: Negotiated,
-    status: number,
-    warnings: readonly string[],
-  ): ResponseOptions {
-    const { limits } = this.parts;
-    return {
-      status,
-      headers: { "content-type": mediaTypes[format], ...this.headers(warnings) },
-      gzipAbove: gzipAbove(this.request.exchange, limits.gzipThreshold),
-      memory: responseBufferPoolOf(limits),
-    };
-  }
-
-  private oneObject(item: Item, negotiated: Negotiated): Awaitable<Pieces> {
-    const { as, format } = negotiated;
-    if (as === undefined || isStatus(item)) return itemPieces(item, format);
-    if (as.kind === "PartialObjectMetadataList") throw noListRequested(item.resource);
-    const table = this.tableView(negotiated);
-    if (table === undefined) {
-      const typeMeta = partialTypeMeta(as, this.metaGroup);
-      return partialPieces(metadataAlone(item), typeMeta, format);
-    }
-    const { resourceVersion } = item.object.metadata;
-    const metadata = resourceVersion ? { resourceVersion } : {};
-    const head = tableHead(item.resource, table, { metadata, columns: true });
-    return yamlIfRequested(`${head}${rowJson(item, table)}${tableTail}`, format);
-  }
-
-  private async sendList(
-    list: ItemList,
-    negotiated: Negotiated,
-    table: TableView | undefined,
-    warnings: readonly string[] = [],
-  ): Promise<void> {
-    const { exchange, route } = this.request;
-    const options = this.responseOptions(negotiated, 200, warnings);
-    const writer = new ResponseWriter(exchange.response, options);
-    const pretty = this.pretty(negotiated);
-    const { resource } = route;
-    const { metaGroup } = this;
-    const [messages, listChunks] = [
-      messagesOf(this.parts.limits),
-      listChunkCacheOf(this.parts.limits),
-    ];
-    const view = { resource, table, metaGroup, messages, listChunks, ...negotiated, pretty };
-    try {
-      await writeList(writer, list, view);
-    } finally {
-      writer.abandon();
-    }
-  }
 }
-
-/** Evictions and bindings respond with a Status, which is never converted to a Table. */
-function isStatus({ resource }: Item): boolean {
-  return resource.groupVersion === "v1" && resource.kind.kind === "Status";
-}
-
-const negotiatorOf = memoize(({ domain }: Catalog) => new Negotiator(metaGroupOf(domain)));
-
-/** Budgets of a server's cached encodings. */
-const messagesOf = memoize(({ encodingCacheBytes }: Limits) => new CacheBudget(encodingCacheBytes));
-const listChunkCacheOf = memoize(
-  ({ listChunkCacheBytes }: Limits) => new CacheBudget(listChunkCacheBytes),
-);
 
 /** Abort reason of a watch: its client disconnected, or the server shuts down. */
 class WatchEnded extends Error {
@@ -486,10 +289,6 @@ class WatchEnded extends Error {
 
 function isPending(deleted: DeleteResponse): boolean {
   return "item" in deleted && deleted.pending;
-}
-
-function yamlIfRequested(json: string, format: Negotiated["format"]): readonly string[] {
-  return [format === "yaml" ? printYaml(parseJsonText(json)) : json];
 }
 
 /** The program of a user agent: the part before the first slash. */
