@@ -39,6 +39,7 @@ export {
   toBuffer,
 } from "./text/bytes.ts";
 export { cryptoRandom, randomText, seededRandom, shuffle, type Random } from "./random.ts";
+export { randomUuid } from "./uuid.ts";
 export { type HeldPort, holdPort } from "./held-port.ts";
 export { identity } from "./value/identity.ts";
 export { isJsonObject, type JsonObject } from "./text/json-object.ts";

@@ -31,6 +31,11 @@ describe("random", () => {
     });
   }
 
+  it("crypto: makes UUIDs of which no two are equal", () => {
+    const uuids = Array.from({ length: 1_000 }, () => cryptoRandom.uuid());
+    assert.equal(new Set(uuids).size, uuids.length);
+  });
+
   it("shuffles without losing elements, and picks elements", () => {
     const random = seededRandom(5);
     const items = Array.from({ length: 50 }, (_, i) => i);

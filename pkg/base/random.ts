@@ -1,4 +1,5 @@
-import { randomBytes, randomInt, randomUUID } from "node:crypto";
+import { randomBytes, randomInt } from "node:crypto";
+import { randomUuid, uuidFrom } from "./uuid.ts";
 
 /**
  * Source of random numbers, passed in so that tests are reproducible.
@@ -21,7 +22,7 @@ export const cryptoRandom: Random = {
   below: (below) => randomInt(below),
   pick: (from) => from[randomInt(from.length)] as (typeof from)[number],
   bytes: (length) => randomBytes(length),
-  uuid: () => randomUUID(),
+  uuid: randomUuid,
 };
 
 /**
@@ -40,13 +41,7 @@ export function seededRandom(seed: number | string): Random {
   };
   const below = (limit: number) => Math.floor(next() * limit);
   const bytes = (length: number) => Uint8Array.from({ length }, () => below(256));
-  const uuid = () => {
-    const raw = bytes(16);
-    raw[6] = (raw[6]! & 0x0f) | 0x40;
-    raw[8] = (raw[8]! & 0x3f) | 0x80;
-    const hex = Buffer.from(raw).toString("hex");
-    return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
-  };
+  const uuid = () => uuidFrom(bytes(16));
   const pick = <T>(from: readonly T[]): T => from[below(from.length)] as T;
   return { next, below, pick, bytes, uuid };
 }

@@ -1,6 +1,5 @@
-import { randomUUID } from "node:crypto";
 import type { CustomResourceDefinition } from "#api";
-import { heldDuring, isJsonObject, type JsonObject } from "#base";
+import { heldDuring, isJsonObject, type JsonObject, randomUuid } from "#base";
 import { type ObjectConversion, plainFailure, printJson, resolve } from "#meta";
 import { serviceReader } from "#registry";
 import { CallFault, callWebhook, noTracer, webhookPlace } from "#request";
@@ -81,7 +80,7 @@ class WebhookConversion implements ObjectConversion {
     if (version === undefined) throw new CallFault("no supported conversion review versions");
     const group = resolve("apiextensions.{api}", this.options.catalog.domain);
     const typeMeta = { kind: "ConversionReview", apiVersion: `${group}/${version}` };
-    const uid = randomUUID();
+    const uid = randomUuid();
     const review = { ...typeMeta, request: { uid, desiredAPIVersion, objects } };
     const place = webhookPlace(this.webhook.clientConfig ?? {}, serviceReader(this.options));
     const body = printJson(review);

@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import {
   createServer as createHttpServer,
   type IncomingMessage,
@@ -15,7 +14,7 @@ import type { AddressInfo, Server, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Server as TlsServer } from "node:tls";
 import Koa from "koa";
-import { type Clock, createLogger, type Logger, systemClock } from "#base";
+import { type Clock, createLogger, type Logger, randomUuid, systemClock } from "#base";
 import type { FlowController } from "#flowcontrol";
 import type { Catalog } from "#meta";
 import type { Registry } from "#registry";
@@ -186,7 +185,7 @@ class HttpServer implements KeelsonServer {
   }
 
   async handle(request: LocalRequest): Promise<LocalResponse> {
-    const auditId = randomUUID();
+    const auditId = randomUuid();
     const common = { "audit-id": auditId, ...commonHeaders };
     const exchange = new LocalExchange(request, { auditId, common });
     void this.run(koaMessages(exchange, request.headers ?? {}));
@@ -412,7 +411,7 @@ const endOfStream = { endStream: true };
 
 /** The Audit-ID header of a client if it is safe to log, else a new id. */
 function auditIdOf(header: string | string[] | undefined): string {
-  return typeof header === "string" && isValidAuditId(header) ? header : randomUUID();
+  return typeof header === "string" && isValidAuditId(header) ? header : randomUuid();
 }
 
 function isValidAuditId(text: string): boolean {

@@ -1,4 +1,4 @@
-import { randomUUID } from "node:crypto";
+import { randomUuid } from "#base";
 import { escapeHtml, goModules, goQuote, type Resource } from "#meta";
 import { CallFault } from "#request";
 import { DecodeFault, fromJson, parseJson } from "#schema";
@@ -27,7 +27,7 @@ export async function reviewOf(
   if (version === undefined) {
     throw new CallFault("webhook does not accept known AdmissionReview versions (v1, v1beta1)");
   }
-  const uid = randomUUID();
+  const uid = randomUuid();
   const apiVersion = `admission.${api}/${version}`;
   const head = membersOf({ uid, ...admissionRequest(reviewed, as) });
   const tail = membersOf(requestTail(reviewed, api));

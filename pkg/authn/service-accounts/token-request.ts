@@ -1,5 +1,5 @@
 /** TokenRequest: issues a service account token. */
-import { randomUUID } from "node:crypto";
+import { randomUuid } from "#base";
 import { badRequest, conflict, type Domain, invalid, notFound, resolve } from "#meta";
 import type { CreateHandler, VirtualCreate } from "#registry";
 import { Path, Problems } from "#schema";
@@ -180,7 +180,7 @@ class Issue {
       exp: now + (isExtended ? yearSeconds : seconds),
       iat: now,
       iss: this.options.issuer,
-      jti: randomUUID(),
+      jti: randomUuid(),
       [this.options.domain.label]: isExtended ? { ...own, warnafter: now + seconds } : own,
       nbf: now,
       sub: `system:serviceaccount:${namespace}:${name}`,

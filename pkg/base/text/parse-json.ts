@@ -1,4 +1,4 @@
-import { randomUUID } from "node:crypto";
+import { randomUuid } from "../uuid.ts";
 
 /**
  * Whether V8 has the bug that JSON.parse may read a key with an escape as another key that it has seen
@@ -10,7 +10,7 @@ const hasKeyBug = ((): boolean => {
 })();
 
 /** Prefix of placeholder keys, which clients cannot guess. */
-const secret = randomUUID();
+const secret = randomUuid();
 
 /**
  * `JSON.parse` with a workaround for V8's bug: keys with escapes are replaced by placeholders, and

@@ -2,8 +2,7 @@
  * Stores the bootstrap objects of a server with default kinds and features in an empty store: copies of
  * those in stored-objects.json, which a test compares with what the write pipeline creates.
  */
-import { randomUUID } from "node:crypto";
-import { deepEqual, OpaqueJson, parseJsonText } from "#base";
+import { deepEqual, OpaqueJson, parseJsonText, randomUuid } from "#base";
 import { kubernetes } from "#meta";
 import { faultError } from "#registry";
 import { prefixEnd, StoreFault, type WriteOperation } from "#storage";
@@ -72,7 +71,7 @@ async function storeCopies(context: CopyContext, port: number | undefined): Prom
   const date = time.slice(0, "2006-01-02".length);
   const common = { time, date, port: String(port) };
   const copies = stored.map((template): Copy => {
-    const uid = randomUUID();
+    const uid = randomUuid();
     const values = { ...common, uid };
     const { pieces, gaps } = template;
     const text = pieces.map((piece, n) => piece + (n < gaps.length ? values[gaps[n]!] : ""));

@@ -1,4 +1,4 @@
-import { randomUUID } from "node:crypto";
+import { randomUuid } from "#base";
 import type { ReadObject } from "./read-recording.ts";
 
 /**
@@ -13,7 +13,7 @@ export function alignOwners(objects: readonly ReadObject[]): readonly string[] {
   const byName = new Map<string, string>();
   for (const { object } of objects) {
     const { metadata } = object;
-    metadata["uid"] ||= randomUUID();
+    metadata["uid"] ||= randomUuid();
     uids.add(metadata["uid"]);
     byName.set(nameKey(object, metadata["namespace"] ?? ""), metadata["uid"]);
   }

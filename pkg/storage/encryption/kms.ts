@@ -1,5 +1,5 @@
-import { createHash, randomBytes, randomUUID } from "node:crypto";
-import { type Clock, setBounded } from "#base";
+import { createHash, randomBytes } from "node:crypto";
+import { type Clock, randomUuid, setBounded } from "#base";
 import { DecodeFault, fromProtobuf, type Infer, toProtobuf } from "#schema";
 import { aesGcm, type Cipher, derivedKeyGcm } from "./aes.ts";
 import type { KeyService } from "./kms-client.ts";
@@ -110,7 +110,7 @@ export class Kms implements Transformer {
       ciphertext,
       keyId,
       ...(annotations === undefined ? {} : { annotations }),
-      uid: randomUUID(),
+      uid: randomUuid(),
     };
     const { plaintext } = await this.#options.service.decrypt(request).catch((error: unknown) => {
       throw new TransformFault(`failed to decrypt DEK, error: ${textOf(error)}`);
@@ -134,7 +134,7 @@ export class Kms implements Transformer {
     const seed = randomBytes(seedBytes);
     const plaintext = seed.toString("base64");
     const response = await this.#options.service
-      .encrypt({ plaintext, uid: randomUUID() })
+      .encrypt({ plaintext, uid: randomUuid() })
       .catch((error: unknown) => {
         throw new TransformFault(`failed to encrypt DEK, error: ${textOf(error)}`);
       });
