@@ -1,4 +1,9 @@
-import { type Http2Session, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
+import type {
+  Http2Session,
+  IncomingHttpHeaders,
+  OutgoingHttpHeaders,
+  ServerHttp2Stream,
+} from "node:http2";
 import type { TLSSocket } from "node:tls";
 import { memoize } from "#base";
 import type { PeerCertificate } from "#request";
@@ -96,10 +101,28 @@ function releaseListeners(
 
 const ignoreError = (): void => undefined;
 
+type OutgoingHeaders = Record<string, string | number | readonly string[]>;
+
+/** Whether `respond` takes arrays of headers; it copies objects, which costs 2 µs and 0.5 KB. */
+const takesHeaderArrays = acceptsHeaderArrays(process.versions.node);
+
+/** Node accepts them from 24.7 on. */
+function acceptsHeaderArrays(version: string): boolean {
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  return major > 24 || (major === 24 && minor >= 7);
+}
+
+/** Alternating names and values. */
+function headerArray(headers: OutgoingHeaders): readonly OutgoingHeaders[string][] {
+  const array: OutgoingHeaders[string][] = [];
+  for (const name in headers) array.push(name, headers[name]!);
+  return array;
+}
+
 /** Writes to the HTTP/2 stream; status and headers are sent with the first bytes. */
 class Http2ResponseStream extends CountingResponseStream {
   ended = false;
-  private headers: Record<string, string | number | readonly string[]> | undefined;
+  private headers: OutgoingHeaders | undefined;
   private hasResponded = false;
 
   constructor(
@@ -152,7 +175,8 @@ class Http2ResponseStream extends CountingResponseStream {
     if (this.hasResponded) return;
     this.hasResponded = true;
     const { headers = { ":status": 200 } } = this;
-    this.stream.respond(headers as Record<string, string>, { endStream });
+    const sent = takesHeaderArrays ? headerArray(headers) : headers;
+    this.stream.respond(sent as OutgoingHttpHeaders, { endStream });
   }
 
   get closed(): boolean {
