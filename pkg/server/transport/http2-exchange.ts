@@ -113,7 +113,7 @@ function acceptsHeaderArrays(version: string): boolean {
 }
 
 /** Alternating names and values. */
-function headerArray(headers: OutgoingHeaders): readonly OutgoingHeaders[string][] {
+function headerArray(headers: OutgoingHeaders): OutgoingHeaders[string][] {
   const array: OutgoingHeaders[string][] = [];
   for (const name in headers) array.push(name, headers[name]!);
   return array;
@@ -174,9 +174,15 @@ class Http2ResponseStream extends CountingResponseStream {
   private respond(endStream: boolean): void {
     if (this.hasResponded) return;
     this.hasResponded = true;
-    const { headers = { ":status": 200 } } = this;
-    const sent = takesHeaderArrays ? headerArray(headers) : headers;
-    this.stream.respond(sent as OutgoingHttpHeaders, { endStream });
+    const { stream, headers = { ":status": 200 } } = this;
+    if (!takesHeaderArrays) {
+      stream.respond(headers as OutgoingHttpHeaders, { endStream });
+      return;
+    }
+    const array = headerArray(headers);
+    stream.respond(array as unknown as OutgoingHttpHeaders, { endStream });
+    // Node keeps the array as long as the stream: see `releaseListeners`.
+    array.length = 0;
   }
 
   get closed(): boolean {
