@@ -19,6 +19,7 @@ import {
   string,
   structs,
   type StructType,
+  mergedBy,
 } from "#schema";
 import { rawExtension } from "#meta";
 import type { JsonSchema } from "#structural";
@@ -343,10 +344,7 @@ export const jsonSchemaProps: StructType<any> = v1(
       list(validationRule),
       "CEL validation rules for the value.",
       {
-        listType: "map",
-        listMapKeys: ["rule"],
-        patchStrategy: ["merge"],
-        patchMergeKey: "rule",
+        ...mergedBy("rule"),
         protoName: "xKubernetesValidations",
       },
     ),

@@ -12,6 +12,7 @@ import {
   type Problems,
   string,
   structs,
+  mergedBy,
 } from "#schema";
 import {
   type HookContext,
@@ -101,12 +102,7 @@ const apiServiceStatus = v1("APIServiceStatus", "Observed state of an APIService
     1,
     list(apiServiceCondition),
     "Latest observed conditions, one entry per condition type.",
-    {
-      listType: "map",
-      listMapKeys: ["type"],
-      patchStrategy: ["merge"],
-      patchMergeKey: "type",
-    },
+    mergedBy("type"),
   ),
 });
 

@@ -14,6 +14,7 @@ import {
   semanticEquality,
   string,
   structs,
+  mergedBy,
 } from "#schema";
 import { type HookContext, intOrString, kind, labelSelector, objectMeta, time } from "#meta";
 import { defaultPodTemplate } from "../core/pod/spec/pod-defaults.ts";
@@ -25,7 +26,6 @@ import { checkLabelSelector, formatLabels } from "../label-selector.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
 import { splitByStatusSubresource, entry, mustNotChange, unsupported } from "../strategy.ts";
 import {
-  byType,
   checkAtMostAll,
   checkCollisions,
   checkLongRunningTemplate,
@@ -178,7 +178,7 @@ const status = v1("DaemonSetStatus", "Observed state of a DaemonSet, counted in 
     10,
     list(condition),
     "Latest observed conditions, one entry per condition type.",
-    byType,
+    mergedBy("type"),
   ),
 });
 

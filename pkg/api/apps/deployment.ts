@@ -15,6 +15,7 @@ import {
   type Problems,
   string,
   structs,
+  mergedBy,
 } from "#schema";
 import { type HookContext, intOrString, kind, labelSelector, objectMeta, time } from "#meta";
 import { defaultPodTemplate } from "../core/pod/spec/pod-defaults.ts";
@@ -25,7 +26,6 @@ import { containerCells } from "../core/pod-template.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
 import { splitByStatusSubresource, mustNotChange } from "../strategy.ts";
 import {
-  byType,
   checkAtMostAll,
   checkCollisions,
   checkLongRunningTemplate,
@@ -183,7 +183,7 @@ const status = v1("DeploymentStatus", "Observed state of a Deployment.", {
     6,
     list(condition),
     "Latest observed conditions, one entry per condition type.",
-    byType,
+    mergedBy("type"),
   ),
   collisionCount: pointer(
     8,

@@ -13,6 +13,7 @@ import {
   type Problems,
   string,
   structs,
+  mergedBy,
 } from "#schema";
 import { type HookContext, kind, labelSelector, objectMeta, time } from "#meta";
 import { defaultPodTemplate } from "../core/pod/spec/pod-defaults.ts";
@@ -23,7 +24,6 @@ import { containerCells } from "../core/pod-template.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
 import { splitByStatusSubresource, mustNotChange } from "../strategy.ts";
 import {
-  byType,
   checkLongRunningTemplate,
   checkMatch,
   checkNotAbove,
@@ -107,7 +107,7 @@ const status = v1("ReplicaSetStatus", "Observed state of a ReplicaSet.", {
     6,
     list(condition),
     "Latest observed conditions, one entry per condition type.",
-    byType,
+    mergedBy("type"),
   ),
 });
 

@@ -9,11 +9,11 @@ import {
   value,
   string,
   structs,
+  mergedBy,
 } from "#schema";
 import { intOrString, labelSelector, objectMeta, time } from "#meta";
 import { persistentVolumeClaimV1 } from "../core/persistent-volume/persistent-volume-claim.ts";
 import { podTemplateSpec } from "../core/pod/spec/pod-spec.ts";
-import { byType } from "./workload.ts";
 
 const v1 = structs("api/apps/v1");
 
@@ -209,7 +209,7 @@ const status = v1("StatefulSetStatus", "Observed state of a StatefulSet.", {
     10,
     list(condition),
     "Latest observed conditions, one entry per condition type.",
-    byType,
+    mergedBy("type"),
   ),
   availableReplicas: required(
     11,

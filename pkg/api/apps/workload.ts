@@ -264,11 +264,3 @@ export const selectorColumn = column("Selector", "Label selector of the pods.", 
 export function selectorCell(selector: LabelSelector | null | undefined): string {
   return selector === null || selector === undefined ? "<none>" : formatLabelSelector(selector);
 }
-
-/** Options of a condition list: a map with key `type`. */
-export const byType = {
-  listType: "map",
-  listMapKeys: ["type"],
-  patchStrategy: ["merge"],
-  patchMergeKey: "type",
-} as const;

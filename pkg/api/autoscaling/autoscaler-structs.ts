@@ -10,6 +10,7 @@ import {
   value,
   string,
   structs,
+  mergedBy,
 } from "#schema";
 import { labelSelector, objectMeta, quantity, time } from "#meta";
 
@@ -397,12 +398,7 @@ const status = v2("HorizontalPodAutoscalerStatus", "Observed state of a Horizont
     6,
     list(condition),
     "Latest observed conditions, one entry per condition type.",
-    {
-      listType: "map",
-      listMapKeys: ["type"],
-      patchStrategy: ["merge"],
-      patchMergeKey: "type",
-    },
+    mergedBy("type"),
   ),
 });
 

@@ -11,6 +11,7 @@ import {
   type Problems,
   string,
   structs,
+  mergedBy,
 } from "#schema";
 import { condition, isDns1123Subdomain, kind, kubernetes, objectMeta, time } from "#meta";
 import { column, nameColumn, nameOf } from "../printing.ts";
@@ -67,12 +68,7 @@ const podCertificateRequestStatus = v1alpha1(
       1,
       list(condition),
       "Conditions of the request: at most one of Issued, Denied and Failed, with status True.",
-      {
-        listType: "map",
-        listMapKeys: ["type"],
-        patchStrategy: ["merge"],
-        patchMergeKey: "type",
-      },
+      mergedBy("type"),
     ),
     certificateChain: value(
       2,

@@ -1,4 +1,4 @@
-import { required, list, named, value, string, structs } from "#schema";
+import { required, list, named, value, string, structs, mergedBy } from "#schema";
 import { kind, objectMeta } from "#meta";
 import { column, nameColumn, nameOf } from "../printing.ts";
 
@@ -31,12 +31,7 @@ const componentStatusV1 = v1(
       2,
       list(componentCondition),
       "Results of the health checks of the component.",
-      {
-        listType: "map",
-        listMapKeys: ["type"],
-        patchStrategy: ["merge"],
-        patchMergeKey: "type",
-      },
+      mergedBy("type"),
     ),
   },
 );

@@ -1,5 +1,5 @@
 import { assign } from "#base";
-import { required, list, named, value, string, structs } from "#schema";
+import { required, list, named, value, string, structs, mergedBy } from "#schema";
 import { type HookContext, isQualifiedName, kind, objectMeta, resolve, time } from "#meta";
 import { type Infer, Path, type Problems } from "#schema";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
@@ -52,12 +52,7 @@ const namespaceStatus = v1("NamespaceStatus", "Observed state of a namespace.", 
     2,
     list(namespaceCondition),
     "Latest observed conditions. They explain why the deletion of the namespace is blocked.",
-    {
-      listType: "map",
-      listMapKeys: ["type"],
-      patchStrategy: ["merge"],
-      patchMergeKey: "type",
-    },
+    mergedBy("type"),
   ),
 });
 

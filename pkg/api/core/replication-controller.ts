@@ -12,6 +12,7 @@ import {
   type Problems,
   string,
   structs,
+  mergedBy,
 } from "#schema";
 import { type HookContext, kind, objectMeta, time } from "#meta";
 import { scaleV1 } from "../autoscaling/scale.ts";
@@ -104,12 +105,7 @@ const replicationControllerStatus = v1(
       6,
       list(condition),
       "Latest observed conditions, one entry per condition type.",
-      {
-        listType: "map",
-        listMapKeys: ["type"],
-        patchStrategy: ["merge"],
-        patchMergeKey: "type",
-      },
+      mergedBy("type"),
     ),
   },
 );

@@ -1,4 +1,4 @@
-import { bool, type Infer, list, pointer, value, structs } from "#schema";
+import { bool, type Infer, list, pointer, value, structs, mergedBy } from "#schema";
 import { type HookContext, kind, objectMeta, resolve } from "#meta";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
 import { tokenRequestV1 } from "../authentication/token-request.ts";
@@ -19,7 +19,7 @@ const serviceAccountV1 = v1(
       "Secrets that pods of this account may mount, if its annotation " +
         'enforce-mountable-secrets (deprecated) is "true". Not the place to look for tokens: ' +
         "request them with TokenRequest.",
-      { listType: "map", listMapKeys: ["name"], patchStrategy: ["merge"], patchMergeKey: "name" },
+      mergedBy("name"),
     ),
     imagePullSecrets: value(
       3,

@@ -1,5 +1,14 @@
 /** Conditions of FlowSchemas and PriorityLevelConfigurations. */
-import { list, named, type Path, value, type Problems, string, type structs } from "#schema";
+import {
+  list,
+  named,
+  type Path,
+  value,
+  type Problems,
+  string,
+  type structs,
+  mergedBy,
+} from "#schema";
 import { time } from "#meta";
 
 /** Declares the conditions of a status, whose struct is called `name`. */
@@ -25,12 +34,12 @@ export function conditionsOf(declare: ReturnType<typeof structs>, name: string) 
       message: value(5, string, "Human-readable message with details about the last transition."),
     },
   );
-  return value(1, list(condition), "Latest observed conditions, one entry per condition type.", {
-    listType: "map",
-    listMapKeys: ["type"],
-    patchStrategy: ["merge"],
-    patchMergeKey: "type",
-  });
+  return value(
+    1,
+    list(condition),
+    "Latest observed conditions, one entry per condition type.",
+    mergedBy("type"),
+  );
 }
 
 interface Condition {

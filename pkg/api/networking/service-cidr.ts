@@ -1,4 +1,4 @@
-import { type Infer, list, Path, value, type Problems, string, structs } from "#schema";
+import { type Infer, list, Path, value, type Problems, string, structs, mergedBy } from "#schema";
 import { condition, kind, objectMeta } from "#meta";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
 import { fieldImmutableMessage, invalidEach, same } from "../strategy.ts";
@@ -25,12 +25,7 @@ function structOf(version: string) {
       list(condition),
       "Latest observed conditions. Ready tells whether the ranges can be used to allocate " +
         "cluster IPs.",
-      {
-        listType: "map",
-        listMapKeys: ["type"],
-        patchStrategy: ["merge"],
-        patchMergeKey: "type",
-      },
+      mergedBy("type"),
     ),
   });
   return declare(

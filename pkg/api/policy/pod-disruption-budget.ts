@@ -11,6 +11,7 @@ import {
   value,
   type Problems,
   structs,
+  mergedBy,
 } from "#schema";
 import {
   condition,
@@ -90,12 +91,7 @@ const podDisruptionBudgetStatus = v1(
       list(condition),
       "Latest observed conditions. DisruptionAllowed tells whether disruptions are allowed, " +
         "and if not, why.",
-      {
-        listType: "map",
-        listMapKeys: ["type"],
-        patchStrategy: ["merge"],
-        patchMergeKey: "type",
-      },
+      mergedBy("type"),
     ),
   },
 );

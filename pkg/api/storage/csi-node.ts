@@ -10,6 +10,7 @@ import {
   type Problems,
   string,
   structs,
+  mergedBy,
 } from "#schema";
 import { isDns1123Subdomain, isQualifiedName, kind, objectMeta } from "#meta";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
@@ -65,12 +66,7 @@ const csiNodeSpec = v1("CSINodeSpec", "CSI drivers that are registered on a node
     "Information about each registered driver. Entries can be added and removed. Existing ones " +
       "are immutable, except for allocatable with the feature gate " +
       "MutableCSINodeAllocatableCount.",
-    {
-      listType: "map",
-      listMapKeys: ["name"],
-      patchStrategy: ["merge"],
-      patchMergeKey: "name",
-    },
+    mergedBy("name"),
   ),
 });
 

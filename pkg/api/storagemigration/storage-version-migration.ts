@@ -8,6 +8,7 @@ import {
   type Problems,
   string,
   structs,
+  mergedBy,
 } from "#schema";
 import { type Condition, kind, objectMeta, time } from "#meta";
 import { checkConditions } from "../condition-rules.ts";
@@ -70,12 +71,7 @@ const storageVersionMigrationStatus = v1alpha1(
       list(migrationCondition),
       "Latest observed conditions. Succeeded or Failed with status True marks the migration as " +
         "finished.",
-      {
-        listType: "map",
-        listMapKeys: ["type"],
-        patchStrategy: ["merge"],
-        patchMergeKey: "type",
-      },
+      mergedBy("type"),
     ),
     resourceVersion: value(
       2,

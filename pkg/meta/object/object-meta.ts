@@ -10,6 +10,7 @@ import {
   string,
   oneOf,
   structs,
+  mergedBy,
 } from "#schema";
 import type { Infer, StringType } from "#schema";
 import { fieldsV1, time, uid } from "../scalar/scalars.ts";
@@ -162,12 +163,7 @@ export const objectMeta = v1("ObjectMeta", "Metadata that all persisted objects 
     list(ownerReference),
     "Objects that own this object, which is garbage-collected when all of them have been " +
       "deleted. At most one can be the managing controller.",
-    {
-      patchStrategy: ["merge"],
-      patchMergeKey: "uid",
-      listType: "map",
-      listMapKeys: ["uid"],
-    },
+    mergedBy("uid"),
   ),
   finalizers: value(
     14,

@@ -78,7 +78,7 @@ export interface StructOptions {
 
 /**
  * Struct types of one package: `const v1 = structs("api/coordination/v1")`, then
- * `v1("LeaseSpec", "one line", { holderIdentity: optional(1, string, "one line") })`.
+ * `v1("LeaseSpec", "one line", { holderIdentity: pointer(1, string, "one line") })`.
  */
 export function structs(packagePath: string) {
   return <const F extends Fields>(
@@ -151,4 +151,12 @@ export function nullablePointer<T extends Type>(
   rules: FieldRules = {},
 ): NullablePointer<T> {
   return { number, type, doc, presence: { pointer: true, omitEmpty: false }, ...rules };
+}
+
+/**
+ * Rules of a list whose items are identified by their field `key`, in server-side apply and in strategic
+ * merge patches (`+listType=map`, `+listMapKey`, `+patchStrategy=merge`, `+patchMergeKey`).
+ */
+export function mergedBy(key: string): FieldRules {
+  return { listType: "map", listMapKeys: [key], patchStrategy: ["merge"], patchMergeKey: key };
 }

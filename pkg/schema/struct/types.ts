@@ -250,7 +250,7 @@ export interface FieldRules {
   readonly pattern?: RegExp;
   /** `field is immutable` once the object exists (apivalidation.ValidateImmutableField). */
   readonly immutable?: boolean;
-  /** Server-side apply's list semantics; `keys` for `map`. */
+  /** Server-side apply's list semantics; a `map` needs `listMapKeys`. */
   readonly listType?: "atomic" | "set" | "map";
   readonly listMapKeys?: readonly string[];
   /**

@@ -1,6 +1,6 @@
-import { required, list, named, pointer, value, string } from "#schema";
+import { required, list, named, pointer, value, string, mergedBy } from "#schema";
 import { objectMeta } from "#meta";
-import { byName, sharedPolicyStructs, withoutOpenApiEnum, type Version } from "./policy-structs.ts";
+import { sharedPolicyStructs, withoutOpenApiEnum, type Version } from "./policy-structs.ts";
 
 type Shared = ReturnType<typeof sharedPolicyStructs>;
 
@@ -97,7 +97,7 @@ function policyOf(version: Version, shared: Shared) {
         list(matchCondition),
         "CEL conditions that must all be true for the policy to be evaluated, at most 64. If " +
           "one is false, the policy is skipped.",
-        byName,
+        mergedBy("name"),
       ),
       reinvocationPolicy: value(
         7,

@@ -14,14 +14,6 @@ import { ruleWithOperations } from "../rule.ts";
 
 export type Version = "v1" | "v1beta1" | "v1alpha1";
 
-/** Options of a list of type map with key `name`. */
-export const byName = {
-  listType: "map",
-  listMapKeys: ["name"],
-  patchStrategy: ["merge"],
-  patchMergeKey: "name",
-} as const;
-
 /** Omits the allowed values from OpenAPI: Kubernetes declares the enum in some versions only. */
 export const withoutOpenApiEnum = { openApi: { enum: false } } as const;
 

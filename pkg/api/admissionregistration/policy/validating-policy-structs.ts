@@ -1,6 +1,6 @@
-import { required, int64, list, named, pointer, value, string } from "#schema";
+import { required, int64, list, named, pointer, value, string, mergedBy } from "#schema";
 import { condition, objectMeta } from "#meta";
-import { byName, sharedPolicyStructs, type Version } from "./policy-structs.ts";
+import { sharedPolicyStructs, type Version } from "./policy-structs.ts";
 
 function partsOf({ declare }: ReturnType<typeof sharedPolicyStructs>) {
   const validation = declare("Validation", "Validation of a request by a CEL expression.", {
@@ -134,14 +134,14 @@ function policyOf(shared: ReturnType<typeof sharedPolicyStructs>) {
         list(matchCondition),
         "CEL conditions that must all be true for the policy to be evaluated, at most 64. If " +
           "one is false, the policy is skipped.",
-        byName,
+        mergedBy("name"),
       ),
       variables: value(
         7,
         list(variable),
         "Variables that other expressions use as `variables.<name>`. Each can use those that " +
           "precede it.",
-        byName,
+        mergedBy("name"),
       ),
     },
   );

@@ -8,10 +8,11 @@ import {
   value,
   string,
   structs,
+  mergedBy,
 } from "#schema";
 import { labelSelector, objectMeta } from "#meta";
 import { webhookClientConfigOf } from "../../webhook-client.ts";
-import { byName, matchConditionOf, type Version } from "../policy/policy-structs.ts";
+import { matchConditionOf, type Version } from "../policy/policy-structs.ts";
 import { ruleWithOperations } from "../rule.ts";
 
 const sideEffects = ["Unknown", "None", "Some", "NoneOnDryRun"];
@@ -87,7 +88,7 @@ function matchConditions(number: number, version: Version) {
   const doc =
     "CEL conditions that must all be true for the webhook to be called, at most 64. If one is " +
     "false, the webhook is skipped.";
-  return value(number, list(matchConditionOf(version)), doc, byName);
+  return value(number, list(matchConditionOf(version)), doc, mergedBy("name"));
 }
 
 /** Fields after objectSelector that both kinds of webhooks share, in the order of Go's structs. */
@@ -134,7 +135,7 @@ const v1 = structs("api/admissionregistration/v1");
 const v1beta1 = structs("api/admissionregistration/v1beta1");
 const webhookDoc = "Admission webhook and the requests to which it applies.";
 const webhooksDoc = "Admission webhooks, with unique names.";
-const webhookList = { ...byName, protoName: "Webhooks" } as const;
+const webhookList = { ...mergedBy("name"), protoName: "Webhooks" };
 const metadata = value(1, objectMeta, "Standard object metadata.");
 const validatingDoc =
   "ValidatingWebhookConfiguration registers admission webhooks that accept or reject requests " +

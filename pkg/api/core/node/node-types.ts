@@ -12,6 +12,7 @@ import {
   value,
   string,
   structs,
+  mergedBy,
 } from "#schema";
 import { objectMeta, time, uid } from "#meta";
 
@@ -290,23 +291,13 @@ const nodeStatus = v1("NodeStatus", "Observed state of a node.", {
     4,
     list(nodeCondition),
     "Latest observed conditions, one entry per condition type.",
-    {
-      listType: "map",
-      listMapKeys: ["type"],
-      patchStrategy: ["merge"],
-      patchMergeKey: "type",
-    },
+    mergedBy("type"),
   ),
   addresses: value(
     5,
     list(nodeAddress),
     "Addresses at which the node is reachable, reported by the kubelet or the cloud provider.",
-    {
-      listType: "map",
-      listMapKeys: ["type"],
-      patchStrategy: ["merge"],
-      patchMergeKey: "type",
-    },
+    mergedBy("type"),
   ),
   daemonEndpoints: value(6, nodeDaemonEndpoints, "Endpoints of the daemons that run on the node."),
   nodeInfo: value(

@@ -14,6 +14,7 @@ import {
   semanticEquality,
   string,
   structs,
+  mergedBy,
 } from "#schema";
 import {
   type HookContext,
@@ -122,12 +123,7 @@ const persistentVolumeClaimStatus = v1(
       4,
       list(persistentVolumeClaimCondition),
       "Latest observed conditions, one entry per condition type.",
-      {
-        listType: "map",
-        listMapKeys: ["type"],
-        patchStrategy: ["merge"],
-        patchMergeKey: "type",
-      },
+      mergedBy("type"),
     ),
     allocatedResources: value(
       5,

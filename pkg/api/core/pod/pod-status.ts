@@ -10,6 +10,7 @@ import {
   value,
   string,
   structs,
+  mergedBy,
 } from "#schema";
 import { time } from "#meta";
 import { signal } from "./container/probes.ts";
@@ -218,12 +219,7 @@ const containerStatus = v1("ContainerStatus", "Observed state of a container.", 
     12,
     list(volumeMountStatus),
     "Status of the volume mounts, including recursive read-only ones.",
-    {
-      listType: "map",
-      listMapKeys: ["mountPath"],
-      patchStrategy: ["merge"],
-      patchMergeKey: "mountPath",
-    },
+    mergedBy("mountPath"),
   ),
   user: pointer(
     13,
@@ -237,10 +233,7 @@ const containerStatus = v1("ContainerStatus", "Observed state of a container.", 
     "Health of the devices allocated to the container. Alpha: requires the feature gate " +
       "ResourceHealthStatus.",
     {
-      listType: "map",
-      listMapKeys: ["name"],
-      patchStrategy: ["merge"],
-      patchMergeKey: "name",
+      ...mergedBy("name"),
       gate: "ResourceHealthStatus",
     },
   ),
@@ -319,12 +312,7 @@ export const podStatus = v1(
       2,
       list(podCondition),
       "Latest observed conditions, one entry per condition type.",
-      {
-        listType: "map",
-        listMapKeys: ["type"],
-        patchStrategy: ["merge"],
-        patchMergeKey: "type",
-      },
+      mergedBy("type"),
     ),
     message: value(3, string, "Human-readable explanation of the state of the pod."),
     reason: value(
@@ -358,12 +346,7 @@ export const podStatus = v1(
       12,
       list(podIP),
       "IP addresses of the pod, at most one per IP family. The first equals podIP.",
-      {
-        listType: "map",
-        listMapKeys: ["ip"],
-        patchStrategy: ["merge"],
-        patchMergeKey: "ip",
-      },
+      mergedBy("ip"),
     ),
     startTime: pointer(
       7,

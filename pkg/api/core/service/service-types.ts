@@ -11,6 +11,7 @@ import {
   value,
   string,
   structs,
+  mergedBy,
 } from "#schema";
 import { condition, intOrString, objectMeta } from "#meta";
 
@@ -263,12 +264,7 @@ const serviceStatus = v1("ServiceStatus", "Observed state of a Service.", {
     2,
     list(condition),
     "Latest observed conditions, one entry per condition type.",
-    {
-      listType: "map",
-      listMapKeys: ["type"],
-      patchStrategy: ["merge"],
-      patchMergeKey: "type",
-    },
+    mergedBy("type"),
   ),
 });
 

@@ -1,5 +1,5 @@
 /** Struct ResourceClaimStatus: allocated devices, and their status as drivers report it. */
-import { required, bool, inline, list, map, pointer, value, string } from "#schema";
+import { required, bool, inline, list, map, pointer, value, string, mergedBy } from "#schema";
 import { condition, quantity, rawExtension, time, uid } from "#meta";
 import { nodeSelector } from "../../core/pod/spec/scheduling.ts";
 import { atomic, gates, type Shared } from "../shared-structs.ts";
@@ -206,12 +206,7 @@ export const statusStruct = (structs: Shared) => {
       list(consumer),
       "Objects, usually pods, that are allowed to use the claim, at most 256. Pods are not " +
         "started unless they are listed.",
-      {
-        listType: "map",
-        listMapKeys: ["uid"],
-        patchStrategy: ["merge"],
-        patchMergeKey: "uid",
-      },
+      mergedBy("uid"),
     ),
     devices: value(
       4,

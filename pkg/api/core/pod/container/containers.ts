@@ -11,6 +11,7 @@ import {
   value,
   string,
   structs,
+  mergedBy,
 } from "#schema";
 import { envFromSource, envVar } from "./environment.ts";
 import { lifecycle, probe } from "./probes.ts";
@@ -199,12 +200,7 @@ const containerFields = {
     7,
     list(envVar),
     "Environment variables to set in the container. Immutable in existing pods.",
-    {
-      listType: "map",
-      listMapKeys: ["name"],
-      patchStrategy: ["merge"],
-      patchMergeKey: "name",
-    },
+    mergedBy("name"),
   ),
   resources: value(
     8,
@@ -240,23 +236,13 @@ const containerFields = {
     9,
     list(volumeMount),
     "Volumes of the pod to mount into the container's filesystem. Immutable in existing pods.",
-    {
-      listType: "map",
-      listMapKeys: ["mountPath"],
-      patchStrategy: ["merge"],
-      patchMergeKey: "mountPath",
-    },
+    mergedBy("mountPath"),
   ),
   volumeDevices: value(
     21,
     list(volumeDevice),
     "Block devices of the container: raw block volumes of the pod. Immutable in existing pods.",
-    {
-      listType: "map",
-      listMapKeys: ["devicePath"],
-      patchStrategy: ["merge"],
-      patchMergeKey: "devicePath",
-    },
+    mergedBy("devicePath"),
   ),
   livenessProbe: pointer(
     10,

@@ -12,6 +12,7 @@ import {
   value,
   string,
   structs,
+  mergedBy,
 } from "#schema";
 import { objectMeta } from "#meta";
 import { container, ephemeralContainer } from "../container/containers.ts";
@@ -88,25 +89,20 @@ export const podSpec = v1("PodSpec", "Desired state of a pod.", {
     "Containers that run to completion, one after another, before the application containers " +
       "start. One with restartPolicy Always keeps running as a sidecar. Immutable in existing " +
       "pods, except for images.",
-    { listType: "map", listMapKeys: ["name"], patchStrategy: ["merge"], patchMergeKey: "name" },
+    mergedBy("name"),
   ),
   containers: required(
     2,
     list(container),
     "Application containers of the pod, at least one. Containers cannot be added or removed later.",
-    {
-      listType: "map",
-      listMapKeys: ["name"],
-      patchStrategy: ["merge"],
-      patchMergeKey: "name",
-    },
+    mergedBy("name"),
   ),
   ephemeralContainers: value(
     34,
     list(ephemeralContainer),
     "Temporary containers for debugging. They can only be added through the subresource " +
       "`ephemeralcontainers`, and never removed.",
-    { listType: "map", listMapKeys: ["name"], patchStrategy: ["merge"], patchMergeKey: "name" },
+    mergedBy("name"),
   ),
   restartPolicy: value(
     3,
@@ -199,12 +195,7 @@ export const podSpec = v1("PodSpec", "Desired state of a pod.", {
     list(localObjectReference),
     "Secrets in the same namespace with credentials for pulling the images. Defaults to those " +
       "of the ServiceAccount. Immutable in existing pods.",
-    {
-      listType: "map",
-      listMapKeys: ["name"],
-      patchStrategy: ["merge"],
-      patchMergeKey: "name",
-    },
+    mergedBy("name"),
   ),
   hostname: value(
     16,
@@ -245,12 +236,7 @@ export const podSpec = v1("PodSpec", "Desired state of a pod.", {
     23,
     list(hostAlias),
     "Additional entries in the hosts file of the pod. Immutable in existing pods.",
-    {
-      listType: "map",
-      listMapKeys: ["ip"],
-      patchStrategy: ["merge"],
-      patchMergeKey: "ip",
-    },
+    mergedBy("ip"),
   ),
   priorityClassName: value(
     24,
@@ -339,12 +325,7 @@ export const podSpec = v1("PodSpec", "Desired state of a pod.", {
     list(podSchedulingGate),
     "Scheduling gates: the pod is not scheduled until the list is empty. They can only be set " +
       "on creation, and removed later.",
-    {
-      listType: "map",
-      listMapKeys: ["name"],
-      patchStrategy: ["merge"],
-      patchMergeKey: "name",
-    },
+    mergedBy("name"),
   ),
   resourceClaims: value(
     39,
