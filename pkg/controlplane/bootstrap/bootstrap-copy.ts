@@ -7,6 +7,7 @@ import { kubernetes } from "#meta";
 import { faultError } from "#registry";
 import { prefixEnd, StoreFault, type WriteOperation } from "#storage";
 import { defaultNetwork, serverPort } from "../network.ts";
+import type { StartOptions } from "../options.ts";
 import type { Assembly } from "../start/assemble.ts";
 import type { StoredObject } from "./stored-objects.ts";
 
@@ -37,32 +38,33 @@ interface Copy {
 const copiesPerTransaction = 100;
 
 /**
- * Stores them; "none" where they have to be created or repaired one by one. The Service `kubernetes` is among
- * them if its port and address are known, so that "all" are stored.
+ * Stores copies of the bootstrap objects, with the Service `kubernetes` if `servicePort` is known. Returns
+ * false if the objects have to be created one by one: the options change them, the store is not empty, or
+ * another replica stores them at the same time.
  * @throws StatusError if the store fails
  */
 export async function copyBootstrapObjects(
   context: CopyContext,
-): Promise<"none" | "without Service" | "all"> {
-  if (!storesDefaultObjects(context)) return "none";
+  servicePort: number | undefined,
+): Promise<boolean> {
+  if (!storesDefaultObjects(context)) return false;
   try {
-    if (!(await isEmpty(context))) return "none";
-    const port = defaultServicePort(context);
-    if (!(await storeCopies(context, port))) return "none";
-    return port === undefined ? "without Service" : "all";
+    return (await isEmpty(context)) && (await storeCopies(context, servicePort));
   } catch (error) {
     throw error instanceof StoreFault ? faultError(error) : error;
   }
 }
 
-/** Target port of the Service `kubernetes` in the default network; undefined if it is not known yet. */
-function defaultServicePort({ options }: CopyContext): number | undefined {
-  const { port = serverPort, serviceNetwork: network = defaultNetwork } = options;
-  const isDefault = deepEqual(network.cidrs, defaultNetwork.cidrs);
-  return isDefault && port !== 0 ? port : undefined;
+/**
+ * Target port of the Service `kubernetes`. Undefined if the Service cannot be copied: the server chooses its
+ * port when it listens (port 0), or does not have the default Service network.
+ */
+export function defaultServicePort({ port = serverPort, serviceNetwork }: StartOptions) {
+  const { cidrs } = serviceNetwork ?? defaultNetwork;
+  return deepEqual(cidrs, defaultNetwork.cidrs) && port !== 0 ? port : undefined;
 }
 
-/** False if one of the keys is taken, by another replica that starts as well. */
+/** Returns false if a key is taken: another replica stores its objects at the same time. */
 async function storeCopies(context: CopyContext, port: number | undefined): Promise<boolean> {
   templates ??= await readTemplates();
   const stored = port === undefined ? templates.filter((each) => !isOfService(each)) : templates;
@@ -89,7 +91,7 @@ async function storeCopies(context: CopyContext, port: number | undefined): Prom
   return true;
 }
 
-/** The revision of the objects; undefined if a key is taken. */
+/** Stores the copies in one transaction. Returns its revision, or undefined if a key is taken. */
 async function storeTogether(
   { storage, storageRoot }: CopyContext,
   copies: readonly Copy[],
@@ -103,7 +105,7 @@ async function storeTogether(
   return succeeded ? revision : undefined;
 }
 
-/** The object as readers have it. */
+/** The stored object in decoded form, as the registry returns it. */
 function objectOf({ template, uid, text }: Copy, time: string, revision: number): any {
   const { metadata, ...rest } = template.object ?? decodedForm(text);
   const managedFields = metadata.managedFields?.map((entry: any) => ({ ...entry, time }));
@@ -155,7 +157,7 @@ function isOfService({ key }: Template): boolean {
   return /^\/(?:ipaddresses|servicecidrs|services)\//.test(key);
 }
 
-/** What the decoder makes of a bootstrap object: the same without its type, and with opaque fieldsV1. */
+/** Decoded form of a bootstrap object: its JSON without kind and apiVersion, and with opaque fieldsV1. */
 export function decodedForm(text: string): any {
   const { kind: _kind, apiVersion: _apiVersion, ...object } = parseJsonText(text) as any;
   for (const entry of object.metadata.managedFields ?? []) {

@@ -3,37 +3,37 @@ import { systemClock } from "#base";
 import { serviceUnavailable, timeout } from "#meta";
 import { PostStartHooks } from "./post-start-hooks.ts";
 
-describe("the steps of a start", () => {
-  const step = "poststarthook/rbac/bootstrap-roles";
+describe("PostStartHooks", () => {
+  const hook = "poststarthook/rbac/bootstrap-roles";
   const { signal } = new AbortController();
-  const begun = () => {
-    const told: unknown[] = [];
-    const report = (_what: string, error: unknown) => void told.push(error);
+  const newHooks = () => {
+    const reported: unknown[] = [];
+    const report = (_what: string, error: unknown) => void reported.push(error);
     const clock = { ...systemClock, sleep: () => Promise.resolve() };
-    return { told, steps: new PostStartHooks({ clock, report, signal }) };
+    return { reported, hooks: new PostStartHooks({ clock, report, signal }) };
   };
-  const check = (steps: PostStartHooks) => steps.checks.find(({ name }) => name === step)?.check();
+  const check = (hooks: PostStartHooks) => hooks.checks.find(({ name }) => name === hook)?.check();
 
-  it("are done again while the store does not answer", async () => {
-    const { told, steps } = begun();
-    assert.throws(() => check(steps), /not finished/);
+  it("retries a hook while the store is unavailable", async () => {
+    const { reported, hooks } = newHooks();
+    assert.throws(() => check(hooks), /not finished/);
     const failures = [timeout("late"), serviceUnavailable("away")];
     const attempts = [...failures];
-    await steps.run([step], async () => {
+    await hooks.run([hook], async () => {
       const failure = attempts.shift();
       if (failure !== undefined) throw failure;
     });
-    await check(steps);
-    assert.deepEqual(told, failures);
+    await check(hooks);
+    assert.deepEqual(reported, failures);
   });
 
-  it("end with any other fault", async () => {
-    const { steps } = begun();
+  it("rejects with any other error, and leaves the check failing", async () => {
+    const { hooks } = newHooks();
     const fault = new Error("broken");
     await assert.rejects(
-      steps.run([step], () => Promise.reject(fault)),
+      hooks.run([hook], () => Promise.reject(fault)),
       fault,
     );
-    assert.throws(() => check(steps), /not finished/);
+    assert.throws(() => check(hooks), /not finished/);
   });
 });

@@ -3,8 +3,8 @@ import { StatusError } from "#meta";
 import type { HealthCheck } from "#server";
 import type { ResolvedOptions } from "../observability/logging.ts";
 
-/** Names of the hooks, as health checks. */
-const steps = [
+/** Names of the hooks, which are those of their health checks. */
+const hookNames = [
   "poststarthook/start-system-namespaces-controller",
   "poststarthook/scheduling/bootstrap-system-priority-classes",
   "poststarthook/rbac/bootstrap-roles",
@@ -17,11 +17,11 @@ const steps = [
   "informer-sync",
 ] as const;
 
-type Step = (typeof steps)[number];
+type HookName = (typeof hookNames)[number];
 
-/** Time for which an unavailable store is retried; etcd needs seconds to elect a leader. */
-const patienceMs = 30_000;
-const pauseMs = 500;
+/** Time for which a start waits for an unavailable store; etcd needs seconds to elect a leader. */
+const storeTimeoutMs = 30_000;
+const retryIntervalMs = 500;
 
 export interface PostStartHookOptions {
   readonly clock: Clock;
@@ -32,37 +32,37 @@ export interface PostStartHookOptions {
 
 /** Runs post-start hooks; each is a health check that fails until the hook has run. */
 export class PostStartHooks {
-  readonly checks: readonly HealthCheck[] = steps.map((name) => ({
+  readonly checks: readonly HealthCheck[] = hookNames.map((name) => ({
     name,
     ...(name === "informer-sync" ? { endpoints: ["readyz"] as const } : {}),
     check: () => {
       if (!this.finished.has(name)) throw new Error("not finished");
     },
   }));
-  private readonly finished = new Set<Step>();
+  private readonly finished = new Set<HookName>();
 
   constructor(private readonly options: PostStartHookOptions) {}
 
-  /** Hooks whose work is done. */
-  skip(names: readonly Step[]): void {
+  /** Marks hooks as finished without running them. */
+  skip(names: readonly HookName[]): void {
     for (const name of names) this.finished.add(name);
   }
 
-  /** Runs the work of some hooks, and retries it while the store is unavailable. */
-  async run(names: readonly Step[], work: () => Promise<unknown>): Promise<void> {
+  /** Runs the work of some hooks and returns its result; retries it while the store is unavailable. */
+  async run<T>(names: readonly HookName[], work: () => Promise<T>): Promise<T> {
     const { clock, report, signal } = this.options;
-    const patientUntil = clock.monotonic() + patienceMs;
+    const deadline = clock.monotonic() + storeTimeoutMs;
     for (;;) {
       try {
-        await work();
-        break;
+        const result = await work();
+        for (const name of names) this.finished.add(name);
+        return result;
       } catch (error) {
-        if (!isStoreUnavailable(error) || clock.monotonic() >= patientUntil) throw error;
+        if (!isStoreUnavailable(error) || clock.monotonic() >= deadline) throw error;
         report("Failed to reach the store, retrying the start", error);
       }
-      await clock.sleep(pauseMs, signal);
+      await clock.sleep(retryIntervalMs, signal);
     }
-    this.skip(names);
   }
 }
 

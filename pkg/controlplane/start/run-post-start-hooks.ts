@@ -7,15 +7,14 @@ import {
 } from "../authorization/bootstrap-roles.ts";
 import type { Assembly } from "./assemble.ts";
 import { announceServer } from "../cluster/server-identity.ts";
-import { copyBootstrapObjects } from "../bootstrap/bootstrap-copy.ts";
+import { copyBootstrapObjects, defaultServicePort } from "../bootstrap/bootstrap-copy.ts";
 import { bootstrap } from "../bootstrap/bootstrap-objects.ts";
 import { loadRecording } from "../recording/load-recording.ts";
 import { defaultNetwork, localhost, serverPort } from "../network.ts";
 
 /** Creates bootstrap objects, syncs informers, listens, and publishes the Service `kubernetes`. */
 export async function runPostStartHooks(assembly: Assembly): Promise<void> {
-  const { access, admission, definitions, flowControl, inherited, postStartHooks, aggregation } =
-    assembly;
+  const { access, admission, definitions, flowControl, postStartHooks, aggregation } = assembly;
   const { from } = assembly.options;
   if (from !== undefined) await loadRecording(assembly, from);
   const isServiceStored = await storeBootstrapObjects(assembly);
@@ -32,12 +31,11 @@ export async function runPostStartHooks(assembly: Assembly): Promise<void> {
     () => definitions.ready,
   );
   const port = await listen(assembly);
-  const isPublished = isServiceStored || (inherited?.hasPort === false && port === undefined);
   await postStartHooks.run(
     ["poststarthook/bootstrap-controller", "poststarthook/start-service-ip-repair-controllers"],
     async () => {
       await Promise.all([
-        isPublished || ensureKubernetesService(kubernetesServiceOf(assembly, port)),
+        isServiceStored || ensureKubernetesService(kubernetesServiceOf(assembly, port)),
         announceServer(assembly, port),
       ]);
     },
@@ -45,23 +43,23 @@ export async function runPostStartHooks(assembly: Assembly): Promise<void> {
 }
 
 /**
- * Stores what every server has; whether the Service `kubernetes` was stored as well. A fork has the objects
- * that it needs: a copy of a state changes nothing in it.
+ * Stores the bootstrap objects. Returns whether the Service `kubernetes` is among them; if not, it is created
+ * once the port is known.
  */
 async function storeBootstrapObjects(assembly: Assembly): Promise<boolean> {
-  const { inherited, postStartHooks } = assembly;
-  let areStored = inherited !== undefined;
-  let isServiceStored = false;
-  if (!areStored) {
-    await postStartHooks.run([], async () => {
-      const copied = await copyBootstrapObjects(assembly);
-      areStored = copied !== "none";
-      isServiceStored = copied === "all";
-    });
+  const { inherited, options, postStartHooks } = assembly;
+  if (inherited !== undefined) {
+    // A fork has the objects of its original; its Service is right if neither has a port.
+    postStartHooks.skip(bootstrapHooks);
+    return !inherited.hasPort && options.port === undefined;
   }
-  if (areStored) postStartHooks.skip(bootstrapHooks);
-  else await createBootstrapObjects(assembly);
-  return isServiceStored;
+  const servicePort = defaultServicePort(options);
+  if (await postStartHooks.run([], () => copyBootstrapObjects(assembly, servicePort))) {
+    postStartHooks.skip(bootstrapHooks);
+    return servicePort !== undefined;
+  }
+  await createBootstrapObjects(assembly);
+  return false;
 }
 
 const bootstrapHooks = [
