@@ -31,7 +31,7 @@ describe("service account tokens", () => {
     ]);
     tokens = new ServiceAccountTokenAuthenticator({
       issuers: [issuer],
-      keys: [signer],
+      verifyingKeys: () => [signer],
       clock: { now: () => now, sleep: () => new Promise(() => undefined) } as any,
       domain: kubernetes,
       labelSecret: (_secret, { key, value }) => void labelled.push([key, value]),

@@ -20,7 +20,8 @@ import {
 
 export interface ServiceAccountTokenOptions {
   readonly issuers: readonly string[];
-  readonly keys: readonly VerifyingKey[];
+  /** Called for each token: the server can start before its signing key is generated. */
+  readonly verifyingKeys: () => readonly VerifyingKey[];
   readonly read: ReadObject;
   /** Sets a label of a Secret in the background; reports errors itself. */
   readonly labelSecret: LabelSecret;
@@ -52,8 +53,8 @@ export class ServiceAccountTokenAuthenticator implements TokenAuthenticator {
     token: string,
     wanted: readonly string[],
   ): Promise<TokenIdentity | undefined> {
-    const { keys, domain } = this.options;
-    const verified = verifyToken(token, keys);
+    const { verifyingKeys, domain } = this.options;
+    const verified = verifyToken(token, verifyingKeys());
     const claims = verified && readClaims(verified, domain.label);
     if (claims === undefined) return undefined;
     const audiences = wanted.filter((audience) => claims.audiences.includes(audience));
@@ -123,8 +124,8 @@ export class ServiceAccountTokenAuthenticator implements TokenAuthenticator {
 
   /** A legacy token is valid while its Secret exists and contains it. */
   private async legacy(token: string): Promise<TokenIdentity | undefined> {
-    const { keys, domain, read } = this.options;
-    const verified = verifyToken(token, keys);
+    const { verifyingKeys, domain, read } = this.options;
+    const verified = verifyToken(token, verifyingKeys());
     const claims = verified && readLegacyClaims(verified, domain.label);
     if (claims === undefined) return undefined;
     const { namespace, account, secretName } = claims;

@@ -24,6 +24,15 @@ describe("TokenRequests", () => {
   const read: TokenRequestOptions["read"] = async ({ plural, name }) =>
     objects.get(`${plural}/${name}`);
 
+  const optionsOf = (): TokenRequestOptions => ({
+    issuer,
+    signingKey: () => key,
+    audiences: [issuer],
+    read,
+    domain: kubernetes,
+    extends: true,
+  });
+
   before(async () => {
     key = parseSigningKey(await generateSigningKey("ES256"));
   });
@@ -32,7 +41,7 @@ describe("TokenRequests", () => {
   });
 
   it("must have the name in the path, even for a missing ServiceAccount", async () => {
-    const options = { issuer, key, audiences: [issuer], read, domain: kubernetes, extends: true };
+    const options = optionsOf();
     const request = { namespace: "ns", name: "none", resource: { plural: "serviceaccounts" } };
     const object = { metadata: { name: "other" }, spec: {} };
     const answer = tokenRequest(options).handle({ object, request } as any);
@@ -40,8 +49,7 @@ describe("TokenRequests", () => {
   });
 
   async function ask(spec: object, changed: Partial<TokenRequestOptions> = {}) {
-    const options = { issuer, key, audiences: [issuer], read, domain: kubernetes, extends: true };
-    const answer: any = await tokenRequest({ ...options, ...changed }).handle({
+    const answer: any = await tokenRequest({ ...optionsOf(), ...changed }).handle({
       object: { metadata: {}, spec: { audiences: [], expirationSeconds: 3600, ...spec } },
       request: { namespace: "ns", name: "app", resource: { group: "", plural: "serviceaccounts" } },
       dryRun: false,
@@ -56,9 +64,10 @@ describe("TokenRequests", () => {
     assert.deepEqual([spec.audiences, claims.aud], [[issuer], [issuer]]);
     assert.deepEqual([claims.exp, claims.nbf], [now / 1000 + 3600, now / 1000]);
     assert.equal(status.expirationTimestamp, "2026-01-01T01:00:00Z");
+    const otherKey = parseSigningKey(await generateSigningKey("RS256"));
     const other = new ServiceAccountTokenAuthenticator({
       issuers: ["https://new.example.org", issuer],
-      keys: [parseSigningKey(await generateSigningKey("RS256")), key],
+      verifyingKeys: () => [otherKey, key],
       read,
       labelSecret: () => undefined,
       clock: { now: () => now } as any,

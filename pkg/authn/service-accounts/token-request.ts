@@ -9,7 +9,8 @@ import type { ReadObject } from "../stored-objects.ts";
 
 export interface TokenRequestOptions {
   readonly issuer: string;
-  readonly key: SigningKey;
+  /** Called for each token: the server can start before its key is generated. */
+  readonly signingKey: () => SigningKey;
   /** Default audiences of tokens. */
   readonly audiences: readonly string[];
   /** Maximum lifetime in seconds; longer requests are shortened; absent = no limit. */
@@ -61,7 +62,7 @@ class Issue {
     const now = Math.floor(context.now / 1000);
     const seconds = this.lifetime();
     const claims = this.claims(account, { bound, now, seconds });
-    const token = signToken(claims, this.options.key);
+    const token = signToken(claims, this.options.signingKey());
     const issued = resolve("authentication.{label}/issued-credential-id", this.options.domain);
     this.question.request.notes?.annotate(issued, `JTI=${String(claims["jti"])}`);
     const expirationTimestamp = timestamp((now + seconds) * 1000);

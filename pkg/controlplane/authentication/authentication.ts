@@ -164,9 +164,7 @@ function tokensOf(parts: AuthenticationParts, issuers: JwtAuthenticator): UnionT
     report("Failed to record the last use of a service account token Secret", error);
   const accounts = new ServiceAccountTokenAuthenticator({
     issuers: keys.issuers,
-    get keys() {
-      return keys.accepted;
-    },
+    verifyingKeys: keys.verifyingKeys,
     read,
     labelSecret: secretLabels(registry, catalog, onLabelFault),
     clock,

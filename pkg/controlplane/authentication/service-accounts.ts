@@ -37,8 +37,10 @@ export interface ServiceAccountKeys {
   readonly issuer: string;
   readonly issuers: readonly string[];
   readonly audiences: readonly string[];
-  readonly key: SigningKey;
-  readonly accepted: readonly VerifyingKey[];
+  /** The key may be generated after the start; see ServiceAccountOptions.signingKey. */
+  readonly signingKey: () => SigningKey;
+  /** Keys that tokens are verified with: the signing key first. */
+  readonly verifyingKeys: () => readonly VerifyingKey[];
   readonly jwksUri: string;
   readonly maxSeconds?: number;
   readonly extends: boolean;
@@ -60,18 +62,17 @@ function keysOf(options: ServiceAccountOptions): ServiceAccountKeys {
   const { keys = [] } = options;
   const more = fromFlag("service-account-key-file", () => keys.flatMap(parseVerifyingKeys));
   if (typeof options.signingKey === "string") parsedKey(options);
-  let accepted: readonly VerifyingKey[] | undefined;
+  const signingKey = () => parsedKey(options);
+  let verifying: readonly VerifyingKey[] | undefined;
   return {
     issuer,
     issuers,
     audiences: options.audiences?.length ? options.audiences : issuers,
-    get key() {
-      return parsedKey(options);
-    },
-    // Read for every token, so made once.
-    get accepted() {
-      const { key } = this;
-      return (accepted ??= [key, ...more.filter(({ id }) => id !== key.id)]);
+    signingKey,
+    // Called for every token, so made once.
+    verifyingKeys: () => {
+      const key = signingKey();
+      return (verifying ??= [key, ...more.filter(({ id }) => id !== key.id)]);
     },
     ...(options.maxSeconds === undefined ? {} : { maxSeconds: options.maxSeconds }),
     extends: options.extends ?? true,
@@ -87,25 +88,16 @@ const parsedKey = memoize(({ signingKey }: ServiceAccountOptions): SigningKey =>
 
 /** Documents for verifiers of tokens (OpenID discovery and key set), by path. */
 export function issuerDocuments(keys: ServiceAccountKeys): ReadonlyMap<string, ServerDocument> {
-  const jwks = {
-    contentType: "application/jwk-set+json",
-    get body() {
-      return JSON.stringify(keySet(keys.accepted));
-    },
-  };
-  const discovery = {
-    contentType: "application/json",
-    get body() {
-      const { issuer, jwksUri, accepted } = keys;
-      return JSON.stringify({
-        issuer,
-        jwks_uri: jwksUri,
-        response_types_supported: ["id_token"],
-        subject_types_supported: ["public"],
-        id_token_signing_alg_values_supported: [...new Set(accepted.map((key) => key.algorithm))],
-      });
-    },
-  };
+  const jwks = jsonDocument("application/jwk-set+json", () => keySet(keys.verifyingKeys()));
+  const discovery = jsonDocument("application/json", () => ({
+    issuer: keys.issuer,
+    jwks_uri: keys.jwksUri,
+    response_types_supported: ["id_token"],
+    subject_types_supported: ["public"],
+    id_token_signing_alg_values_supported: [
+      ...new Set(keys.verifyingKeys().map((key) => key.algorithm)),
+    ],
+  }));
   const discoveryPath = "/.well-known/openid-configuration";
   return new Map([
     [keysPath, jwks],
@@ -113,4 +105,15 @@ export function issuerDocuments(keys: ServiceAccountKeys): ReadonlyMap<string, S
     [discoveryPath, discovery],
     [`${discoveryPath}/`, discovery],
   ]);
+}
+
+/** A document that is printed once, at its first request: it names the signing key. */
+function jsonDocument(contentType: string, content: () => object): ServerDocument {
+  let body: string | undefined;
+  return {
+    contentType,
+    get body() {
+      return (body ??= JSON.stringify(content()));
+    },
+  };
 }

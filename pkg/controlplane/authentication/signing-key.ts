@@ -39,7 +39,7 @@ export function withSigningKey({
   const read = ensureSigningKey(certificateDirectory, algorithm).then((known) => {
     text = known;
     // Reports a file that holds no key before the server is ready.
-    return void serviceAccountKeys(completed).key;
+    return void serviceAccountKeys(completed).signingKey();
   });
   // The start awaits it later, and does not come to that if it fails before.
   read.catch(() => undefined);

@@ -2,12 +2,10 @@
 import type { AccessChecks } from "#admission";
 import type { AccessDefault } from "#api";
 import {
-  type ReadObject,
   selfSubjectReview,
   storedObjects,
   TokenCacheMetrics,
   tokenRequest,
-  type TokenRequestOptions,
   tokenReview,
 } from "#authn";
 import {
@@ -27,11 +25,7 @@ import { buildAuthentication } from "../authentication/authentication.ts";
 import { ConfiguredAuthorizers } from "./authorization.ts";
 import type { FileReloader } from "../files/file-reloader.ts";
 import type { StartOptions } from "../options.ts";
-import {
-  type ServiceAccountKeys,
-  serviceAccountKeys,
-  issuerDocuments,
-} from "../authentication/service-accounts.ts";
+import { serviceAccountKeys, issuerDocuments } from "../authentication/service-accounts.ts";
 
 /** Authenticator, authorizer and what depends on them. */
 export interface AccessControl {
@@ -90,29 +84,9 @@ export function buildAccessControl(from: AccessControlOptions): AccessControl {
       ...accessReviews(authorizer, domain),
       ["/selfsubjectreviews/", selfSubjectReview],
       ["/tokenreviews/", tokenReview(tokens)],
-      ["/serviceaccounts/token", tokenRequest(tokenRequestOptions(keys, read, domain))],
+      ["/serviceaccounts/token", tokenRequest({ ...keys, read, domain })],
     ]),
     documents: issuerDocuments(keys),
-  };
-}
-
-/** With the key of the moment of a request: it may not be there yet. */
-function tokenRequestOptions(
-  keys: ServiceAccountKeys,
-  read: ReadObject,
-  domain: Domain,
-): TokenRequestOptions {
-  const { issuer, audiences, maxSeconds, extends: isExtended } = keys;
-  return {
-    issuer,
-    audiences,
-    ...(maxSeconds === undefined ? {} : { maxSeconds }),
-    extends: isExtended,
-    get key() {
-      return keys.key;
-    },
-    read,
-    domain,
   };
 }
 

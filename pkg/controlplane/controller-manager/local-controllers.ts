@@ -134,7 +134,7 @@ async function runControllers(local: LocalControllers): Promise<void> {
     rootCa,
     ...rootCaTextOf(local),
     ...(authority === undefined ? {} : { signing: { authority, durationMs: signingDurationMs } }),
-    signToken: (claims: Readonly<Record<string, string>>) => signToken(claims, keys.key),
+    signToken: (claims: Readonly<Record<string, string>>) => signToken(claims, keys.signingKey()),
     ...clusterInfoOf(local),
   };
   // Servers that accept bootstrap tokens also sign cluster-info and delete expired tokens.
