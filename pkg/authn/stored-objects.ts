@@ -8,10 +8,10 @@ export interface ObjectName {
   readonly name: string;
 }
 
-/** Reads objects on which the validity of credentials depends. */
+/** Reads an object on which the validity of a credential depends; undefined = not found. */
 export type ReadObject = (name: ObjectName) => Promise<any>;
 
-/** Reader of stored objects; undefined = not found, or the kind is not served. */
+/** Reads from the registry; an object of a kind that is not served is not found. */
 export function storedObjects(registry: () => Registry, catalog: Catalog): ReadObject {
   return async ({ plural, namespace, name }) => {
     const resource = catalog.find("", "v1", plural);
@@ -33,7 +33,7 @@ export type LabelSecret = (
   label: { readonly key: string; readonly value: string },
 ) => void;
 
-/** Reports errors, which do not affect the validity of the token. */
+/** Labels through the registry. Errors are reported only: they do not affect the validity of the token. */
 export function secretLabels(
   registry: () => Registry,
   catalog: Catalog,

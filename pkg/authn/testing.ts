@@ -1,6 +1,7 @@
 /** Credentials for tests. */
 import type { Credentials, PeerCertificate } from "#request";
 
+/** Credentials of a request; everything absent = none. */
 export interface Sent {
   readonly authorization?: readonly string[];
   readonly certificate?: PeerCertificate;

@@ -9,7 +9,7 @@ import { UnionAuthenticator } from "./union.ts";
 const bearer = (...values: string[]) => sent({ authorization: values });
 const is401 = (error: unknown) => error instanceof StatusError && error.code === 401;
 
-describe("the union of authenticators", () => {
+describe("UnionAuthenticator", () => {
   const tokenFile = new TokenFileAuthenticator('secret,alice,u1,"devs,ops"');
   const authenticators = [new UnionTokenAuthenticator([tokenFile], ["api"], kubernetes)];
   const union = new UnionAuthenticator({ authenticators, anonymous: () => true });
@@ -54,7 +54,7 @@ describe("the union of authenticators", () => {
     assert.equal((await strict.authenticate(sent({ path: "/healthz" }))).name, "system:anonymous");
   });
 
-  it("asks the next authenticator after a rejection, and rejects if none accepts", async () => {
+  it("tries the next authenticator after a rejection, and rejects if none accepts", async () => {
     const refusing: Authenticator = { authenticate: () => Promise.reject(unauthorized()) };
     const both = new UnionAuthenticator({
       authenticators: [refusing, ...authenticators],

@@ -6,7 +6,7 @@ import { anonymousUser, withAuthenticatedGroup } from "./authenticated-group.ts"
 
 export interface UnionAuthenticatorOptions {
   readonly authenticators: readonly Authenticator[];
-  /** Whether requests without credentials are `system:anonymous` on this path. */
+  /** Whether a request without credentials for this path is `system:anonymous`, rather than rejected. */
   readonly anonymous: (path: string) => boolean;
 }
 
@@ -19,17 +19,17 @@ export class UnionAuthenticator implements Authenticator {
 
   authenticate(credentials: Credentials): Awaitable<User> {
     const { authenticators, anonymous } = this.options;
-    let isRefused = false;
-    const refuse = (error: unknown) => {
+    let isRejected = false;
+    const ignoreRejection = (error: unknown) => {
       if (!(error instanceof StatusError && error.code === 401)) throw error;
-      isRefused = true;
+      isRejected = true;
       return undefined;
     };
-    const ask = (authenticator: Authenticator) =>
-      recoverAwaitable(() => authenticator.authenticate(credentials), refuse);
-    return chainAwaitable(firstDefined(authenticators, ask), (user) => {
+    const tryOne = (authenticator: Authenticator) =>
+      recoverAwaitable(() => authenticator.authenticate(credentials), ignoreRejection);
+    return chainAwaitable(firstDefined(authenticators, tryOne), (user) => {
       if (user !== undefined) return withAuthenticatedGroup(user);
-      if (isRefused || !anonymous(credentials.path)) throw unauthorized();
+      if (isRejected || !anonymous(credentials.path)) throw unauthorized();
       return anonymousUser;
     });
   }

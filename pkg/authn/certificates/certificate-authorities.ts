@@ -8,6 +8,7 @@ interface Period {
   readonly until: number;
 }
 
+const always: Period = { from: -Infinity, until: Infinity };
 const never: Period = { from: Infinity, until: -Infinity };
 const block = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g;
 
@@ -25,7 +26,8 @@ export function parseCertificates(pem: string): readonly X509Certificate[] {
  */
 export class CertificateAuthorities {
   private anchors: readonly X509Certificate[] = [];
-  private known = new WeakMap<PeerCertificate, Period>();
+  /** Validity of each chain; `never` for one that leads to no CA. */
+  private validity = new WeakMap<PeerCertificate, Period>();
 
   constructor(private readonly clock: Clock) {}
 
@@ -35,16 +37,17 @@ export class CertificateAuthorities {
    */
   replace(...pems: readonly string[]): void {
     this.anchors = pems.flatMap(parseCertificates);
-    this.known = new WeakMap();
+    this.validity = new WeakMap();
   }
 
-  vouchFor(peer: PeerCertificate): boolean {
-    let period = this.known.get(peer);
+  /** Whether the certificate chains to one of the CAs, and is valid now. */
+  trusts(peer: PeerCertificate): boolean {
+    let period = this.validity.get(peer);
     if (period === undefined) {
       period = peer.isVerified
         ? this.chainValidity(peer.chain)
         : this.anchorValidity(peer.chain[0]);
-      this.known.set(peer, period);
+      this.validity.set(peer, period);
     }
     const now = this.clock.now();
     return period.from <= now && now < period.until;
@@ -54,9 +57,9 @@ export class CertificateAuthorities {
    * Validity of a client certificate that is itself a trust anchor, which OpenSSL does not verify in servers.
    * The handshake has proved possession of its key.
    */
-  private anchorValidity(own: X509Certificate | undefined): Period {
-    if (own === undefined || !allowsClients(own) || !this.isAnchor(own)) return never;
-    return overlap({ from: -Infinity, until: Infinity }, own);
+  private anchorValidity(leaf: X509Certificate | undefined): Period {
+    if (leaf === undefined || !allowsClients(leaf) || !this.isAnchor(leaf)) return never;
+    return overlap(always, leaf);
   }
 
   private isAnchor({ fingerprint256 }: X509Certificate): boolean {
@@ -64,17 +67,17 @@ export class CertificateAuthorities {
   }
 
   /** Validity of the chain from the client certificate to a trust anchor. */
-  private chainValidity([own, ...more]: readonly X509Certificate[]): Period {
-    let current = own;
-    const left = new Set(more);
-    let period: Period = { from: -Infinity, until: Infinity };
+  private chainValidity([leaf, ...more]: readonly X509Certificate[]): Period {
+    let current = leaf;
+    const unused = new Set(more);
+    let period = always;
     while (current !== undefined) {
       period = overlap(period, current);
       if (this.isAnchor(current)) return period;
       const anchor = issuerAmong(this.anchors.filter(maySign), current);
       if (anchor !== undefined) return overlap(period, anchor);
-      current = issuerAmong([...left].filter(isAuthority), current);
-      if (current !== undefined) left.delete(current);
+      current = issuerAmong([...unused].filter(isAuthority), current);
+      if (current !== undefined) unused.delete(current);
     }
     return never;
   }
@@ -90,7 +93,7 @@ function overlap({ from, until }: Period, certificate: X509Certificate): Period 
 const clientAuth = "1.3.6.1.5.5.7.3.2";
 const anyUsage = "2.5.29.37.0";
 
-/** Whether the extended key usage, if any, includes client authentication. */
+/** Whether the certificate has no extended key usage, or one that includes client authentication. */
 function allowsClients({ keyUsage }: X509Certificate): boolean {
   return !keyUsage || keyUsage.includes(clientAuth) || keyUsage.includes(anyUsage);
 }

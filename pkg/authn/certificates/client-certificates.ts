@@ -18,6 +18,7 @@ export interface Subject {
   readonly fingerprint: string;
 }
 
+/** Parses the subject of a certificate; memoized. */
 export const subjectOf: (certificate: X509Certificate) => Subject = memoize((certificate) => {
   const { subject, raw } = certificate.toLegacyObject();
   const names = (subject ?? {}) as unknown as Readonly<Record<string, string | string[]>>;
@@ -43,10 +44,10 @@ export class ClientCertificateAuthenticator implements Authenticator {
   constructor(private readonly options: ClientCertificateOptions) {}
 
   authenticate({ certificate }: Credentials): User | undefined {
-    const own = certificate?.chain[0];
-    if (certificate === undefined || own === undefined) return undefined;
-    if (!this.options.authorities.vouchFor(certificate)) throw unauthorized();
-    const { commonName, organizations, uids, fingerprint } = subjectOf(own);
+    const leaf = certificate?.chain[0];
+    if (certificate === undefined || leaf === undefined) return undefined;
+    if (!this.options.authorities.trusts(certificate)) throw unauthorized();
+    const { commonName, organizations, uids, fingerprint } = subjectOf(leaf);
     if (commonName === "") return undefined;
     if (uids.length > 1 || uids[0] === "") throw unauthorized();
     const credential = resolve("authentication.{label}/credential-id", this.options.domain);

@@ -37,16 +37,17 @@ export class RequestHeaderAuthenticator implements Authenticator {
   }
 
   /**
-   * Undefined = the client is not the front proxy, or sent no user.
-   * @throws StatusError 401 for another certificate, which other authenticators may still accept
+   * Returns undefined without a client certificate, or without a user name in the headers.
+   * @throws StatusError 401 for a certificate that is not the front proxy's; other authenticators are tried
    */
   authenticate(credentials: Credentials): User | undefined {
     const { certificate } = credentials;
-    const own = certificate?.chain[0];
-    if (certificate === undefined || own === undefined) return undefined;
+    const leaf = certificate?.chain[0];
+    if (certificate === undefined || leaf === undefined) return undefined;
     const { authorities, allowedNames } = this.options;
-    if (!authorities.vouchFor(certificate)) throw unauthorized();
-    const isAllowed = allowedNames.length === 0 || allowedNames.includes(subjectOf(own).commonName);
+    if (!authorities.trusts(certificate)) throw unauthorized();
+    const isAllowed =
+      allowedNames.length === 0 || allowedNames.includes(subjectOf(leaf).commonName);
     if (!isAllowed) throw unauthorized();
     const [name] = valuesOf(credentials, this.headers.username);
     if (name === undefined) return undefined;

@@ -16,8 +16,8 @@ export function checkIssuer(issuer: JwtConfiguration["issuer"], checking: Checki
   if (url === "") problems.required(path.child("url"));
   else checkUrl(url, path.child("url"), problems);
   if (ownIssuers.includes(url)) {
-    const story = "must not be an issuer of service account tokens";
-    problems.invalid(path.child("url"), url, story);
+    const detail = "must not be an issuer of service account tokens";
+    problems.invalid(path.child("url"), url, detail);
   }
   if (discoveryURL !== "") {
     const own = path.child("discoveryURL");
@@ -60,8 +60,8 @@ function checkAudiences(issuer: JwtConfiguration["issuer"], { path, problems }: 
   if (names.length > 1) {
     problems.invalid(policy, audienceMatchPolicy, "must be MatchAny for multiple audiences");
   } else if (audienceMatchPolicy !== "") {
-    const story = "must be empty or MatchAny for a single audience";
-    problems.invalid(policy, audienceMatchPolicy, story);
+    const detail = "must be empty or MatchAny for a single audience";
+    problems.invalid(policy, audienceMatchPolicy, detail);
   }
 }
 

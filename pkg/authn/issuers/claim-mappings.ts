@@ -11,7 +11,7 @@ import type { JwtIssuerOptions } from "./configuration.ts";
 import { evaluate, type Rule } from "./expressions.ts";
 
 /**
- * User by the mappings and rules of the configuration.
+ * Maps claims to a user, and validates both by the rules of the configuration.
  * @throws InvalidTokenError for the first violated rule, with Kubernetes' message
  */
 export function userOfClaims(claims: Claims, options: JwtIssuerOptions, domain: Domain): User {
@@ -138,6 +138,6 @@ function textClaim(claims: Claims, name: string, what: string): string {
   return value;
 }
 
-function fault(story: string): InvalidTokenError {
-  return new InvalidTokenError(`oidc: ${story}`);
+function fault(detail: string): InvalidTokenError {
+  return new InvalidTokenError(`oidc: ${detail}`);
 }

@@ -27,8 +27,8 @@ export function sourceOf(claims: Claims, claim: string): ClaimSource | undefined
   if (typeof name !== "string") return undefined;
   const source = Object.hasOwn(sources, name) ? fieldsOf(sources[name]) : undefined;
   if (source === undefined) {
-    const story = `contained a source ${name} missing in _claims_sources`;
-    throw new InvalidTokenError(`oidc: id token _claim_names ${story}`);
+    const detail = `contained a source ${name} missing in _claims_sources`;
+    throw new InvalidTokenError(`oidc: id token _claim_names ${detail}`);
   }
   const { endpoint, access_token: accessToken } = source;
   if (typeof endpoint !== "string" || endpoint === "") return undefined;

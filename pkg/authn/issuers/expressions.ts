@@ -66,11 +66,11 @@ export function evaluate(program: Program, variables: Readonly<Record<string, un
 
 /** CEL environments of `claims` and `user`; created lazily, since that is expensive. */
 export class Environments {
-  private known: Environment | undefined;
+  private ofClaims: Environment | undefined;
 
   get claims(): Environment {
-    this.known ??= Environment.kubernetes({ variables: { claims: mapOf(string, dyn) } });
-    return this.known;
+    this.ofClaims ??= Environment.kubernetes({ variables: { claims: mapOf(string, dyn) } });
+    return this.ofClaims;
   }
 
   get user(): Environment {
@@ -122,8 +122,8 @@ class Compiler {
         return [];
       }
       if (requiredValue !== "") {
-        const story = "may not be specified when expression is set";
-        problems.invalid(own.child("requiredValue"), requiredValue, story);
+        const detail = "may not be specified when expression is set";
+        problems.invalid(own.child("requiredValue"), requiredValue, detail);
       }
       if (isSeen) problems.duplicate(own.child("expression"), expression);
       const program = this.condition(expression, own.child("expression"), "claims");
@@ -159,8 +159,8 @@ class Compiler {
       return undefined;
     }
     if (claim !== "") {
-      const story = "prefix is required when claim is set. It can be set to an empty string";
-      if (typeof prefix !== "string") problems.required(path.child("prefix"), story);
+      const detail = "prefix is required when claim is set. It can be set to an empty string";
+      if (typeof prefix !== "string") problems.required(path.child("prefix"), detail);
       return undefined;
     }
     if (typeof prefix === "string") {
@@ -201,11 +201,12 @@ class Compiler {
     });
   }
 
+  /** Compiles an expression that must evaluate to bool. */
   private condition(text: string, path: Path, variable: "claims" | "user"): Program | undefined {
     const program = this.compiled(text, path, variable);
     if (program === undefined || program.type.kind === bool.kind) return program;
-    const story = `must evaluate to bool, not ${formatType(program.type)}`;
-    this.problems.invalid(path, text, story);
+    const detail = `must evaluate to bool, not ${formatType(program.type)}`;
+    this.problems.invalid(path, text, detail);
     return undefined;
   }
 
@@ -251,15 +252,15 @@ function checkEmail(
   const { username, extra } = claimMappings;
   const { expression = "" } = username;
   if (!email.test(expression)) return;
-  const looking = [
+  const expressions = [
     expression,
     ...(extra ?? []).map(({ valueExpression = "" }) => valueExpression),
     ...(claimValidationRules ?? []).map((rule) => rule.expression ?? ""),
   ];
-  if (looking.some((text) => emailVerified.test(text))) return;
-  const story =
+  if (expressions.some((text) => emailVerified.test(text))) return;
+  const detail =
     "claims.email_verified must be used in claimMappings.username.expression or " +
     "claimMappings.extra[*].valueExpression or claimValidationRules[*].expression " +
     "when claims.email is used in claimMappings.username.expression";
-  problems.invalid(path, expression, story);
+  problems.invalid(path, expression, detail);
 }

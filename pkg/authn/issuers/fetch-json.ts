@@ -26,33 +26,36 @@ export async function fetchJson(url: string, options: FetchOptions): Promise<unk
 
 /**
  * Fetches a small document over HTTPS. Does not follow redirects: keys must come from the configured URL.
- * @throws Error in one sentence with the URL
+ * @throws Error with the URL and the reason
  */
 export async function fetchText(url: string, options: FetchOptions): Promise<string> {
-  const limit = new AbortController();
-  const timer = setTimeout(() => limit.abort(), timeoutMs);
-  const leave = () => limit.abort();
-  options.signal.addEventListener("abort", leave, { once: true });
+  const call = new AbortController();
+  const abort = () => call.abort();
+  const timer = setTimeout(abort, timeoutMs);
+  options.signal.addEventListener("abort", abort, { once: true });
   try {
     options.signal.throwIfAborted();
-    const answer = await begin(url, { ...options, signal: limit.signal });
-    const { statusCode } = answer;
+    const response = await sendRequest(url, { ...options, signal: call.signal });
+    const { statusCode } = response;
     if (statusCode !== 200) {
-      answer.destroy();
-      throw new Error(`the server answered with status ${statusCode}`);
+      response.destroy();
+      throw new Error(`the server responded with status ${statusCode}`);
     }
-    return await textOf(answer);
+    return await textOf(response);
   } catch (error) {
-    const isLate = limit.signal.aborted && !options.signal.aborted;
-    const story = isLate ? "no answer in time" : (error as Error).message;
-    throw new Error(`Get ${JSON.stringify(url)}: ${story}`, { cause: error });
+    const isLate = call.signal.aborted && !options.signal.aborted;
+    const detail = isLate ? `no response within ${timeoutMs / 1000} s` : (error as Error).message;
+    throw new Error(`Get ${JSON.stringify(url)}: ${detail}`, { cause: error });
   } finally {
     clearTimeout(timer);
-    options.signal.removeEventListener("abort", leave);
+    options.signal.removeEventListener("abort", abort);
   }
 }
 
-function begin(url: string, { ca, signal, token = "" }: FetchOptions): Promise<IncomingMessage> {
+function sendRequest(
+  url: string,
+  { ca, signal, token = "" }: FetchOptions,
+): Promise<IncomingMessage> {
   const authorization = token === "" ? {} : { authorization: `Bearer ${token}` };
   const headers = { accept: "application/json, application/jwt", ...authorization };
   // Fetches are rare: no keep-alive.
@@ -63,8 +66,8 @@ function begin(url: string, { ca, signal, token = "" }: FetchOptions): Promise<I
   });
 }
 
-async function textOf(answer: IncomingMessage): Promise<string> {
-  const text = await textWithin(answer, maxDocumentBytes);
+async function textOf(response: IncomingMessage): Promise<string> {
+  const text = await textWithin(response, maxDocumentBytes);
   if (text !== undefined) return text;
   throw new Error(`the document is longer than ${maxDocumentBytes} bytes`);
 }

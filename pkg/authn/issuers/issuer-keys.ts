@@ -34,7 +34,7 @@ export class IssuerKeys {
 
   constructor(private readonly options: IssuerKeysOptions) {}
 
-  /** Known keys; undefined = none yet. */
+  /** Cached keys, fetched if there are none; undefined = the fetch failed. */
   async known(): Promise<readonly VerifyingKey[] | undefined> {
     const isOld = this.options.clock.monotonic() - this.fetchedAt > ttlMs;
     if (this.keys === undefined) await this.fetch();
@@ -83,12 +83,12 @@ export class IssuerKeys {
     const { issuer, discoveryUrl, fetch } = this.options;
     const below = `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`;
     const document = (await fetch(discoveryUrl || below)) ?? {};
-    const { issuer: named, jwks_uri: url } = document as Readonly<Record<string, unknown>>;
-    if (named !== issuer) {
-      throw new Error(`the discovery document of ${issuer} is that of ${String(named)}`);
+    const { issuer: ofDocument, jwks_uri: url } = document as Readonly<Record<string, unknown>>;
+    if (ofDocument !== issuer) {
+      throw new Error(`the discovery document of ${issuer} has issuer ${String(ofDocument)}`);
     }
     if (typeof url !== "string" || !URL.canParse(url) || new URL(url).protocol !== "https:") {
-      throw new Error(`the discovery document of ${issuer} names no https address of its keys`);
+      throw new Error(`the discovery document of ${issuer} has no https URL in jwks_uri`);
     }
     return url;
   }

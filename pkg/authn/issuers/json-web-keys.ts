@@ -10,7 +10,7 @@ const maxKeys = 100;
  */
 export function webKeys(document: unknown, allowed: readonly string[]): readonly VerifyingKey[] {
   const { keys } = (document ?? {}) as { readonly keys?: unknown };
-  if (!Array.isArray(keys)) throw new Error("the answer is no JSON Web Key Set");
+  if (!Array.isArray(keys)) throw new Error("the response is no JSON Web Key Set");
   return keys.slice(0, maxKeys).flatMap((key) => verifyingKeys(key, allowed));
 }
 

@@ -76,7 +76,7 @@ class IssuerAuthenticator {
 
   /** Claims of a token after verification of signature, audience and times. */
   private async verify(token: string, issuer: string): Promise<Claims> {
-    const claims = await this.verified(token, issuer);
+    const claims = await this.verifySignature(token, issuer);
     this.checkTimes(claims);
     this.checkAudience(claims);
     return claims;
@@ -105,9 +105,9 @@ class IssuerAuthenticator {
     }
     const claims = await this.verify(token.trim(), issuer);
     if (Object.hasOwn(claims, claim)) return claims[claim];
-    const story = `did not contain claim: ${claim}`;
+    const detail = `did not contain claim: ${claim}`;
     throw new InvalidTokenError(
-      `oidc: jwt returned by distributed claim endpoint "${source.url}" ${story}`,
+      `oidc: jwt returned by distributed claim endpoint "${source.url}" ${detail}`,
     );
   }
 
@@ -124,14 +124,15 @@ class IssuerAuthenticator {
     });
   }
 
-  private async verified(token: string, issuer: string): Promise<Claims> {
-    const kept = this.keys.get(issuer) ?? this.keysOf(issuer);
+  /** Claims of a token after verification of its signature by the keys of `issuer`. */
+  private async verifySignature(token: string, issuer: string): Promise<Claims> {
+    const issuerKeys = this.keys.get(issuer) ?? this.keysOf(issuer);
     const others = [...this.keys.keys()].filter((each) => each !== this.url);
     if (!this.keys.has(issuer) && others.length >= maxOtherIssuers) this.keys.delete(others[0]!);
-    this.keys.set(issuer, kept);
-    const keys = await kept.known();
+    this.keys.set(issuer, issuerKeys);
+    const keys = await issuerKeys.known();
     if (keys === undefined) throw new InvalidTokenError("oidc: authenticator not initialized");
-    const claims = verifyToken(token, keys) ?? verifyToken(token, await kept.refreshed());
+    const claims = verifyToken(token, keys) ?? verifyToken(token, await issuerKeys.refreshed());
     if (claims !== undefined) return claims;
     throw new InvalidTokenError("oidc: verify token: failed to verify id token signature");
   }
@@ -149,12 +150,12 @@ class IssuerAuthenticator {
 
   private checkAudience({ aud }: Claims): void {
     const wanted = this.issuer.configuration.issuer.audiences ?? [];
-    const named: readonly unknown[] = Array.isArray(aud) ? aud : aud === undefined ? [] : [aud];
-    if (wanted.some((audience) => named.includes(audience))) return;
+    const audiences: readonly unknown[] = Array.isArray(aud) ? aud : aud === undefined ? [] : [aud];
+    if (wanted.some((audience) => audiences.includes(audience))) return;
     const quoted = (list: readonly unknown[]) => `[${list.map(String).map(goQuote).join(" ")}]`;
     throw new InvalidTokenError(
       `oidc: verify token: oidc: expected audience in ${quoted([...wanted].sort())} ` +
-        `got ${quoted(named)}`,
+        `got ${quoted(audiences)}`,
     );
   }
 }

@@ -26,12 +26,14 @@ export interface AccountClaims {
 /** Issuer of legacy tokens, which are stored in Secrets and do not expire. */
 export const legacyIssuer = "kubernetes/serviceaccount";
 
+/** ServiceAccount and Secret of a legacy token. */
 export interface LegacyClaims {
   readonly namespace: string;
   readonly account: NamedObject;
   readonly secretName: string;
 }
 
+/** Claim `iss` of an unverified token. */
 export function issuerOf(token: string): string | undefined {
   const issuer = unverifiedClaims(token)?.["iss"];
   return typeof issuer === "string" ? issuer : undefined;
@@ -62,6 +64,7 @@ export function readClaims(claims: Claims, label: string): AccountClaims | undef
   };
 }
 
+/** Reads claims of a legacy token; `label` = label domain, their prefix. Undefined = malformed. */
 export function readLegacyClaims(claims: Claims, label: string): LegacyClaims | undefined {
   const own = (key: string) => text(claims[`${label}/serviceaccount/${key}`]);
   const namespace = own("namespace");

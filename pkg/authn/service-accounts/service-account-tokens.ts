@@ -29,7 +29,7 @@ export interface ServiceAccountTokenOptions {
   readonly domain: Domain;
 }
 
-/** Time for which tokens bound to a deleted object remain valid, from Kubernetes. */
+/** Time for which tokens bound to an object in deletion remain valid (source: Kubernetes). */
 const deletionLeewayMs = 60_000;
 
 /**
@@ -45,23 +45,25 @@ export class ServiceAccountTokenAuthenticator implements TokenAuthenticator {
   ): Promise<TokenIdentity | undefined> {
     const issuer = issuerOf(token);
     if (issuer === undefined) return undefined;
-    if (issuer === legacyIssuer) return this.legacy(token);
-    return this.options.issuers.includes(issuer) ? this.bound(token, audiences) : undefined;
+    if (issuer === legacyIssuer) return this.authenticateLegacy(token);
+    if (!this.options.issuers.includes(issuer)) return undefined;
+    return this.authenticateBound(token, audiences);
   }
 
-  private async bound(
+  /** A token of TokenRequest, bound to audiences, a time and perhaps an object. */
+  private async authenticateBound(
     token: string,
-    wanted: readonly string[],
+    requested: readonly string[],
   ): Promise<TokenIdentity | undefined> {
     const { verifyingKeys, domain } = this.options;
     const verified = verifyToken(token, verifyingKeys());
     const claims = verified && readClaims(verified, domain.label);
     if (claims === undefined) return undefined;
-    const audiences = wanted.filter((audience) => claims.audiences.includes(audience));
+    const audiences = requested.filter((audience) => claims.audiences.includes(audience));
     if (audiences.length === 0) {
       throw new InvalidTokenError(
         `token audiences ${quoted(claims.audiences)} is invalid ` +
-          `for the target audiences ${quoted(wanted)}`,
+          `for the target audiences ${quoted(requested)}`,
       );
     }
     this.checkTimes(claims);
@@ -81,7 +83,7 @@ export class ServiceAccountTokenAuthenticator implements TokenAuthenticator {
     const object = await this.options.read({ plural: "serviceaccounts", namespace, name });
     if (object === undefined)
       throw new InvalidTokenError(`serviceaccounts ${goQuote(name)} not found`);
-    this.checkStays(object);
+    this.checkNotDeleted(object);
     const { uid } = object.metadata;
     if (uid === account.uid) return;
     throw new InvalidTokenError(
@@ -91,31 +93,33 @@ export class ServiceAccountTokenAuthenticator implements TokenAuthenticator {
 
   private async checkBound({ namespace, pod, secret, node }: AccountClaims): Promise<void> {
     if (secret !== undefined) {
-      const place = { plural: "secrets", namespace, name: secret.name } as const;
-      await this.checkSame(place, secret, "secret");
+      const boundTo = { plural: "secrets", namespace, name: secret.name } as const;
+      await this.checkUid(boundTo, secret, "secret");
     }
     if (pod !== undefined) {
-      const place = { plural: "pods", namespace, name: pod.name } as const;
-      await this.checkSame(place, pod, "pod");
+      const boundTo = { plural: "pods", namespace, name: pod.name } as const;
+      await this.checkUid(boundTo, pod, "pod");
     }
     // For a pod-bound token the node is informational; only a node-bound token requires it to exist.
     if (node !== undefined && pod === undefined) {
-      await this.checkSame({ plural: "nodes", namespace: "", name: node.name }, node, "node");
+      await this.checkUid({ plural: "nodes", namespace: "", name: node.name }, node, "node");
     }
   }
 
-  private async checkSame(place: ObjectName, wanted: NamedObject, what: string): Promise<void> {
-    const object = await this.options.read(place);
+  /** The bound object must exist with the uid of the claim. */
+  private async checkUid(boundTo: ObjectName, claim: NamedObject, what: string): Promise<void> {
+    const object = await this.options.read(boundTo);
     if (object === undefined) throw invalidated();
-    this.checkStays(object);
+    this.checkNotDeleted(object);
     const { uid } = object.metadata;
-    if (uid === wanted.uid) return;
+    if (uid === claim.uid) return;
     throw new InvalidTokenError(
-      `${what} UID (${uid}) does not match service account ${what} ref claim (${wanted.uid})`,
+      `${what} UID (${uid}) does not match service account ${what} ref claim (${claim.uid})`,
     );
   }
 
-  private checkStays({ metadata }: any): void {
+  /** An object counts as deleted one minute after its deletionTimestamp. */
+  private checkNotDeleted({ metadata }: any): void {
     const { deletionTimestamp } = metadata;
     if (!deletionTimestamp) return;
     const end = Date.parse(deletionTimestamp) + deletionLeewayMs;
@@ -123,7 +127,7 @@ export class ServiceAccountTokenAuthenticator implements TokenAuthenticator {
   }
 
   /** A legacy token is valid while its Secret exists and contains it. */
-  private async legacy(token: string): Promise<TokenIdentity | undefined> {
+  private async authenticateLegacy(token: string): Promise<TokenIdentity | undefined> {
     const { verifyingKeys, domain, read } = this.options;
     const verified = verifyToken(token, verifyingKeys());
     const claims = verified && readLegacyClaims(verified, domain.label);
@@ -174,10 +178,10 @@ export class ServiceAccountTokenAuthenticator implements TokenAuthenticator {
     addExtra("pod-name", pod?.name);
     addExtra("pod-uid", pod?.uid);
     const user = accountUser(namespace, account, extra);
-    const late = Math.floor(this.options.clock.now() / 1000 - staleAfter);
-    if (late <= 0) return user;
+    const secondsLate = Math.floor(this.options.clock.now() / 1000 - staleAfter);
+    if (secondsLate <= 0) return user;
     const key = resolve("authentication.{api}/stale-token", this.options.domain);
-    const message = `subject: ${user.name}, seconds after warning threshold: ${late}`;
+    const message = `subject: ${user.name}, seconds after warning threshold: ${secondsLate}`;
     return { ...user, remarks: new Map([[key, message]]) };
   }
 }

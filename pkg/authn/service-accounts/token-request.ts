@@ -21,8 +21,9 @@ export interface TokenRequestOptions {
   readonly domain: Domain;
 }
 
-const leastSeconds = 600;
-const maxRequested = 2 ** 32;
+/** Bounds of `expirationSeconds`. */
+const minSeconds = 600;
+const maxSeconds = 2 ** 32;
 /**
  * Expiration in seconds of tokens that ServiceAccount admission requests. They are extended to a year, since
  * old clients read them only once; use after the requested hour is reported as stale.
@@ -33,22 +34,24 @@ const yearSeconds = 365 * 24 * 3600;
 /** Private claims of the bound object. */
 type BoundClaims = Readonly<Record<string, { readonly name: string; readonly uid?: string }>>;
 
+/** Handler of `create serviceaccounts/token`. */
 export function tokenRequest(options: TokenRequestOptions): CreateHandler {
   const groupVersion = resolve("authentication.{api}/v1", options.domain);
   return {
     bodyKind: { groupVersion, kind: "TokenRequest" },
-    handle: (question) => new Issue(options, question).answer(),
+    handle: (create) => new TokenIssuer(options, create).issue(),
   };
 }
 
-class Issue {
+class TokenIssuer {
   constructor(
     private readonly options: TokenRequestOptions,
-    private readonly question: VirtualCreate,
+    private readonly create: VirtualCreate,
   ) {}
 
-  async answer(): Promise<object> {
-    const { object, request, context } = this.question;
+  /** Responds with the TokenRequest and its token. @throws StatusError */
+  async issue(): Promise<object> {
+    const { object, request, context } = this.create;
     const { namespace, name } = request;
     this.checkName();
     const account = await this.options.read({ plural: "serviceaccounts", namespace, name });
@@ -58,13 +61,13 @@ class Issue {
       spec.audiences = [...this.options.audiences];
     }
     this.check(account);
-    const bound = await this.bind();
+    const bound = await this.boundClaims();
     const now = Math.floor(context.now / 1000);
     const seconds = this.lifetime();
     const claims = this.claims(account, { bound, now, seconds });
     const token = signToken(claims, this.options.signingKey());
     const issued = resolve("authentication.{label}/issued-credential-id", this.options.domain);
-    this.question.request.notes?.annotate(issued, `JTI=${String(claims["jti"])}`);
+    this.create.request.notes?.annotate(issued, `JTI=${String(claims["jti"])}`);
     const expirationTimestamp = timestamp((now + seconds) * 1000);
     return {
       metadata: {
@@ -81,7 +84,7 @@ class Issue {
 
   /** Lifetime in seconds, limited to the maximum. */
   private lifetime(): number {
-    const { object, warn } = this.question;
+    const { object, warn } = this.create;
     const wanted = Number(object.spec.expirationSeconds);
     const { maxSeconds = Infinity } = this.options;
     if (wanted <= maxSeconds) return wanted;
@@ -90,8 +93,9 @@ class Issue {
     return maxSeconds;
   }
 
+  /** The name, if given, must be that in the path. @throws StatusError */
   private checkName(): void {
-    const { object, request } = this.question;
+    const { object, request } = this.create;
     const { name } = object.metadata;
     if (!name || name === request.name) return;
     const problems = new Problems();
@@ -101,16 +105,17 @@ class Issue {
     throw invalid({ group, kind: "TokenRequest" }, request.name, problems);
   }
 
+  /** Validates uid and expiration. @throws StatusError */
   private check(account: any): void {
-    const { metadata, spec } = this.question.object;
+    const { metadata, spec } = this.create.object;
     const { name, uid } = account.metadata;
     const group = resolve("authentication.{api}", this.options.domain);
     const kind = { group, kind: "TokenRequest" };
     if (metadata.uid && metadata.uid !== uid) {
-      const story =
+      const detail =
         `the UID in the token request (${metadata.uid}) ` +
         `does not match the UID of the service account (${uid})`;
-      throw conflict({ group, plural: kind.kind }, name, story);
+      throw conflict({ group, plural: kind.kind }, name, detail);
     }
     const problems = new Problems();
     checkSeconds(spec.expirationSeconds, problems);
@@ -118,8 +123,8 @@ class Issue {
   }
 
   /** Claims of the object to which the token is bound. */
-  private async bind(): Promise<BoundClaims> {
-    const { boundObjectRef } = this.question.object.spec;
+  private async boundClaims(): Promise<BoundClaims> {
+    const { boundObjectRef } = this.create.object.spec;
     if (boundObjectRef === null || boundObjectRef === undefined) return {};
     const { kind = "", apiVersion = "", name = "", uid = "" } = boundObjectRef;
     const slash = apiVersion.indexOf("/");
@@ -132,17 +137,17 @@ class Issue {
     if (name === "") throw badRequest("Name parameter required.");
     const object = await this.object(kind, name);
     if (uid !== "" && uid !== object.metadata.uid) {
-      const story =
+      const detail =
         `the UID in the bound object reference (${uid}) does not match the UID in record. ` +
         "The object might have been deleted and then recreated";
-      throw conflict({ group, plural: kind }, name, story);
+      throw conflict({ group, plural: kind }, name, detail);
     }
-    const own = { [kind.toLowerCase()]: { name, uid: object.metadata.uid } };
-    return kind === "Pod" ? { ...own, ...(await this.nodeOf(object)) } : own;
+    const claims = { [kind.toLowerCase()]: { name, uid: object.metadata.uid } };
+    return kind === "Pod" ? { ...claims, ...(await this.nodeOf(object)) } : claims;
   }
 
   private async object(kind: "Pod" | "Secret" | "Node", name: string): Promise<any> {
-    const { request } = this.question;
+    const { request } = this.create;
     const plural = ({ Pod: "pods", Secret: "secrets", Node: "nodes" } as const)[kind];
     const namespace = kind === "Node" ? "" : request.namespace;
     const object = await this.options.read({ plural, namespace, name });
@@ -168,21 +173,23 @@ class Issue {
     account: any,
     { bound, now, seconds }: { bound: BoundClaims; now: number; seconds: number },
   ): Claims {
-    const { audiences } = this.question.object.spec;
+    const { audiences } = this.create.object.spec;
     const { namespace, name, uid } = account.metadata;
     const isExtended =
       this.options.extends &&
       seconds === extendedSeconds &&
       bound["pod"] !== undefined &&
       audiences.every((audience: string) => this.options.audiences.includes(audience));
-    const own = { namespace, serviceaccount: { name, uid }, ...bound };
+    const privateClaims = { namespace, serviceaccount: { name, uid }, ...bound };
     return {
       aud: audiences,
       exp: now + (isExtended ? yearSeconds : seconds),
       iat: now,
       iss: this.options.issuer,
       jti: randomUuid(),
-      [this.options.domain.label]: isExtended ? { ...own, warnafter: now + seconds } : own,
+      [this.options.domain.label]: isExtended
+        ? { ...privateClaims, warnafter: now + seconds }
+        : privateClaims,
       nbf: now,
       sub: `system:serviceaccount:${namespace}:${name}`,
     };
@@ -191,10 +198,10 @@ class Issue {
 
 function checkSeconds(seconds: number | bigint, problems: Problems): void {
   const path = Path.of("spec.expirationSeconds");
-  if (seconds < leastSeconds) {
+  if (seconds < minSeconds) {
     problems.invalid(path, seconds, "may not specify a duration less than 10 minutes");
   }
-  if (seconds > maxRequested) {
+  if (seconds > maxSeconds) {
     problems.invalid(path, seconds, "may not specify a duration larger than 2^32 seconds");
   }
 }

@@ -13,15 +13,14 @@ export interface TokenIdentity {
   readonly audiences?: readonly string[];
 }
 
-/** An invalid token of this kind; TokenReviews may report the message. */
+/** A token of the authenticator's kind is invalid. TokenReviews may report the message. */
 export class InvalidTokenError extends Error {
   override readonly name = "InvalidTokenError";
 }
 
 export interface TokenAuthenticator {
   /**
-   * Undefined = not a token of this kind.
-   * @param audiences requested audiences
+   * Authenticates a token for the requested audiences. Returns undefined for a token of another kind.
    * @throws InvalidTokenError
    */
   authenticateToken(
@@ -31,16 +30,17 @@ export interface TokenAuthenticator {
 }
 
 export interface TokenReviewResult {
-  readonly owner: { readonly user: User; readonly audiences: readonly string[] } | undefined;
-  /** Errors of authenticators. */
-  readonly faults: readonly string[];
+  /** User, and the requested audiences for which the token is valid; undefined = invalid token. */
+  readonly identity: { readonly user: User; readonly audiences: readonly string[] } | undefined;
+  /** Errors of authenticators; empty if one accepts the token. */
+  readonly errors: readonly string[];
 }
 
-/** Tries token authenticators in order. */
+/** Tries token authenticators in order; the first that accepts the token decides. */
 export class UnionTokenAuthenticator implements Authenticator {
   /** `audiences` are those of the API server. */
   constructor(
-    private readonly kinds: readonly TokenAuthenticator[],
+    private readonly authenticators: readonly TokenAuthenticator[],
     private readonly audiences: readonly string[],
     private readonly domain: Domain,
   ) {}
@@ -48,35 +48,44 @@ export class UnionTokenAuthenticator implements Authenticator {
   authenticate(credentials: Credentials): Awaitable<User | undefined> {
     const token = bearerToken(credentials) ?? webSocketToken(credentials, this.domain);
     if (token === undefined) return undefined;
-    return chainAwaitable(this.review(token, []), ({ owner }) => {
-      if (owner === undefined) throw unauthorized();
-      return owner.user;
+    return chainAwaitable(this.review(token, []), ({ identity }) => {
+      if (identity === undefined) throw unauthorized();
+      return identity.user;
     });
   }
 
-  /** Authenticates a token for a TokenReview; no audiences = those of the API server. */
-  review(token: string, wanted: readonly string[]): Awaitable<TokenReviewResult> {
-    const audiences = wanted.length > 0 ? wanted : this.audiences;
-    const faults: string[] = [];
-    const note = (error: unknown) => {
+  /** Authenticates a token for `requested` audiences; none = those of the API server. */
+  review(token: string, requested: readonly string[]): Awaitable<TokenReviewResult> {
+    const audiences = requested.length > 0 ? requested : this.audiences;
+    const errors: string[] = [];
+    const collectError = (error: unknown) => {
       if (!(error instanceof InvalidTokenError)) throw error;
-      faults.push(error.message);
+      errors.push(error.message);
       return undefined;
     };
-    const ask = (kind: TokenAuthenticator) => {
-      const found = recoverAwaitable(() => kind.authenticateToken(token, audiences), note);
-      return chainAwaitable(found, (owner) => owner && this.acceptedBy(owner, audiences));
+    const tryOne = (authenticator: TokenAuthenticator) => {
+      const found = recoverAwaitable(
+        () => authenticator.authenticateToken(token, audiences),
+        collectError,
+      );
+      return chainAwaitable(
+        found,
+        (identity) => identity && this.forAudiences(identity, audiences),
+      );
     };
-    return chainAwaitable(firstDefined(this.kinds, ask), (owner) => ({
-      owner,
-      faults: owner === undefined ? faults : [],
+    return chainAwaitable(firstDefined(this.authenticators, tryOne), (identity) => ({
+      identity,
+      errors: identity === undefined ? errors : [],
     }));
   }
 
   /** User and accepted audiences; undefined = valid for none of the requested audiences. */
-  private acceptedBy(found: TokenIdentity, asking: readonly string[]): TokenReviewResult["owner"] {
-    const audiences = found.audiences ?? asking.filter((each) => this.audiences.includes(each));
+  private forAudiences(
+    { user, audiences: accepted }: TokenIdentity,
+    requested: readonly string[],
+  ): TokenReviewResult["identity"] {
+    const audiences = accepted ?? requested.filter((each) => this.audiences.includes(each));
     if (audiences.length === 0) return undefined;
-    return { user: withAuthenticatedGroup(found.user), audiences };
+    return { user: withAuthenticatedGroup(user), audiences };
   }
 }

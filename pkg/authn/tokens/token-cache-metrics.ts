@@ -44,25 +44,27 @@ export class TokenCacheMetrics {
     this.seconds = { hit: secondsOf("hit"), miss: secondsOf("miss") };
   }
 
-  answered(status: "hit" | "miss", milliseconds: number): void {
+  /** Counts a request, with its latency. */
+  recordRequest(status: "hit" | "miss", milliseconds: number): void {
     this.instruments.add(`${prefix}_request_total`, { status }, 1);
     this.seconds[status](milliseconds / 1000);
   }
 
-  async fetched<T>(fetch: Promise<T>): Promise<T> {
+  /** Counts a verification as in flight until it ends, and then its result. */
+  async whileFetching<T>(fetch: Promise<T>): Promise<T> {
     let status = "error";
     try {
-      const answer = await this.during("in_flight", fetch);
+      const result = await this.during("in_flight", fetch);
       status = "ok";
-      return answer;
+      return result;
     } finally {
       this.instruments.add(`${prefix}_fetch_total`, { status }, 1);
     }
   }
 
   /** Counts a request as blocked while it waits for a verification in flight. */
-  waited<T>(answer: Promise<T>): Promise<T> {
-    return this.during("blocked", answer);
+  whileBlocked<T>(fetch: Promise<T>): Promise<T> {
+    return this.during("blocked", fetch);
   }
 
   private async during<T>(status: "blocked" | "in_flight", work: Promise<T>): Promise<T> {

@@ -6,84 +6,84 @@ import { TokenCacheMetrics } from "./token-cache-metrics.ts";
 import { WebhookTokenAuthenticator } from "./token-webhook.ts";
 import { InvalidTokenError, type TokenIdentity } from "./token-authenticator.ts";
 
-describe("the token cache", () => {
+describe("tokens in the TokenCache", () => {
   let now = 0;
-  let asked: string[];
-  let answer: () => Promise<TokenIdentity | undefined>;
+  let calls: string[];
+  let respond: () => Promise<TokenIdentity | undefined>;
   const clock = { monotonic: () => now } as any;
   const alice = { user: { name: "alice", uid: "", groups: [], extra: new Map() } };
   let tokens: TokenCache;
-  let told: string[];
+  let recorded: string[];
 
   beforeEach(() => {
-    asked = [];
-    answer = async () => alice;
+    calls = [];
+    respond = async () => alice;
     const inner = {
       authenticateToken: (token: string, audiences: readonly string[]) => {
-        asked.push(`${token} ${audiences.join("+")}`);
-        return answer();
+        calls.push(`${token} ${audiences.join("+")}`);
+        return respond();
       },
     };
-    told = [];
-    const tell = (metric: string, { status }: MetricLabels, value: number) =>
-      void told.push(`${metric.replace("authentication_token_cache_", "")} ${status} ${value}`);
-    const instruments = { ...noInstruments, add: tell, set: tell };
+    recorded = [];
+    const record = (metric: string, { status }: MetricLabels, value: number) =>
+      void recorded.push(`${metric.replace("authentication_token_cache_", "")} ${status} ${value}`);
+    const instruments = { ...noInstruments, add: record, set: record };
     const metrics = new TokenCacheMetrics(instruments);
-    tokens = new TokenCache(inner, { clock, metrics, goodMs: 1000, badMs: 100 });
+    tokens = new TokenCache(inner, { clock, metrics, successTtlMs: 1000, failureTtlMs: 100 });
   });
 
   it("are cached for the TTL, per audiences", async () => {
     await tokens.authenticateToken("t", ["a"]);
     now += 999;
     assert.equal(await tokens.authenticateToken("t", ["a"]), alice);
-    assert.deepEqual(asked, ["t a"]);
+    assert.deepEqual(calls, ["t a"]);
     await tokens.authenticateToken("t", ["b"]);
     now += 1;
     await tokens.authenticateToken("t", ["a"]);
-    assert.deepEqual(asked, ["t a", "t b", "t a"]);
+    assert.deepEqual(calls, ["t a", "t b", "t a"]);
   });
 
-  it("are authenticated once for concurrent requests", async () => {
+  it("are authenticated once if requests are concurrent", async () => {
     await Promise.all([1, 2, 3].map(() => tokens.authenticateToken("t", [])));
-    assert.equal(asked.length, 1);
+    assert.equal(calls.length, 1);
   });
 
   it("are counted in metrics, with the duration of the request", async () => {
     await Promise.all([tokens.authenticateToken("t", []), tokens.authenticateToken("t", [])]);
     await tokens.authenticateToken("t", []);
-    answer = () => Promise.reject(new InvalidTokenError("expired"));
+    respond = () => Promise.reject(new InvalidTokenError("expired"));
     await assert.rejects(async () => tokens.authenticateToken("u", []), InvalidTokenError);
-    const count = (line: string) => told.filter((each) => each === line).length;
+    const count = (line: string) => recorded.filter((each) => each === line).length;
     assert.equal(count("request_total miss 1"), 3);
     assert.equal(count("request_total hit 1"), 1);
     assert.deepEqual([count("fetch_total ok 1"), count("fetch_total error 1")], [1, 1]);
     assert.equal(count("active_fetch_count blocked 2"), 1);
-    const last = (start: string) => told.findLast((each) => each.startsWith(start));
+    const last = (start: string) => recorded.findLast((each) => each.startsWith(start));
     for (const state of ["active_fetch_count blocked", "active_fetch_count in_flight"]) {
       assert.equal(last(state), `${state} 0`);
     }
   });
 
-  it("that are unknown expire from the cache sooner", async () => {
-    answer = async () => undefined;
+  it("expire by the failure TTL if unknown", async () => {
+    respond = async () => undefined;
     await tokens.authenticateToken("t", []);
     now += 99;
     assert.equal(await tokens.authenticateToken("t", []), undefined);
-    assert.equal(asked.length, 1);
+    assert.equal(calls.length, 1);
     now += 1;
-    answer = async () => alice;
+    respond = async () => alice;
     assert.equal(await tokens.authenticateToken("t", []), alice);
   });
 
-  it("are authenticated again after an error", async () => {
-    answer = () => Promise.reject(new InvalidTokenError("expired"));
+  it("are not cached after an error", async () => {
+    respond = () => Promise.reject(new InvalidTokenError("expired"));
     await assert.rejects(async () => tokens.authenticateToken("t", []), InvalidTokenError);
     await assert.rejects(async () => tokens.authenticateToken("t", []), InvalidTokenError);
-    assert.equal(asked.length, 2);
+    assert.equal(calls.length, 2);
   });
 });
 
-describe("the token webhook", () => {
+describe("WebhookTokenAuthenticator", () => {
   let sent: any[];
   let reported: unknown[];
 
@@ -115,7 +115,7 @@ describe("the token webhook", () => {
   };
   const good = { authenticated: true, user };
 
-  it("receives a TokenReview, and its response identifies the user", async () => {
+  it("sends a TokenReview, and takes the user from the response", async () => {
     const extra = new Map([
       ["k", ["v"]],
       ["__proto__", ["w"]],
@@ -127,13 +127,13 @@ describe("the token webhook", () => {
     assert.equal(sent[0].apiVersion, `authentication.${kubernetes.api}/v1`);
   });
 
-  it("authenticates for the requested audiences", async () => {
+  it("intersects the audiences of the response with the requested ones", async () => {
     const named = { ...good, audiences: ["api", "other"] };
     assert.deepEqual((await ask({ status: named }))?.audiences, ["api"]);
     assert.equal(await ask({ status: named }, ["third"]), undefined);
   });
 
-  it("is not trusted with an incomplete response", async () => {
+  it("rejects an incomplete response", async () => {
     const odd = [
       null,
       "yes",
@@ -148,7 +148,7 @@ describe("the token webhook", () => {
     assert.deepEqual(found?.user, { name: "", uid: "", groups: [], extra: new Map() });
   });
 
-  it("reports an error in the status as an invalid token, and logs a failed call", async () => {
+  it("throws the error of the status, and also reports a failed call", async () => {
     await assert.rejects(
       ask({ status: { error: "locked out" } }),
       /^InvalidTokenError: locked out$/,

@@ -7,12 +7,12 @@ export interface CacheOptions {
   readonly clock: Clock;
   readonly metrics: TokenCacheMetrics;
   /** Cache TTL of authenticated tokens in ms. */
-  readonly goodMs: number;
+  readonly successTtlMs: number;
   /** Cache TTL of unknown tokens in ms; default 0 = not cached. */
-  readonly badMs?: number;
+  readonly failureTtlMs?: number;
 }
 
-/** A token authenticator that may need a remote call. */
+/** A token authenticator that may call a remote server. */
 interface RemoteTokenAuthenticator {
   authenticateToken(
     token: string,
@@ -20,8 +20,10 @@ interface RemoteTokenAuthenticator {
   ): Promise<TokenIdentity | undefined>;
 }
 
-interface Answer {
-  readonly owner: TokenIdentity | undefined;
+interface CachedResult {
+  /** Undefined = unknown token. */
+  readonly identity: TokenIdentity | undefined;
+  /** Expiry by the monotonic clock in ms. */
   readonly until: number;
 }
 
@@ -34,10 +36,12 @@ const capacity = 10_000;
  * not reveal tokens.
  */
 export class TokenCache implements TokenAuthenticator {
-  private readonly good = new Map<string, Answer>();
-  private readonly bad = new Map<string, Answer>();
-  private readonly asked = new Map<string, Promise<TokenIdentity | undefined>>();
-  private readonly key = randomBytes(32).toString("base64");
+  private readonly successes = new Map<string, CachedResult>();
+  private readonly failures = new Map<string, CachedResult>();
+  /** Authentications in flight, by digest. */
+  private readonly pending = new Map<string, Promise<TokenIdentity | undefined>>();
+  /** Secret of the process that keys the digests. */
+  private readonly secret = randomBytes(32).toString("base64");
 
   constructor(
     private readonly inner: RemoteTokenAuthenticator,
@@ -49,37 +53,39 @@ export class TokenCache implements TokenAuthenticator {
     audiences: readonly string[],
   ): Awaitable<TokenIdentity | undefined> {
     const { clock, metrics } = this.options;
-    const begun = clock.monotonic();
+    const start = clock.monotonic();
     // JSON delimits the audiences, so that pairs of audiences and token are unambiguous.
-    const digest = hash("sha256", `${this.key}${JSON.stringify(audiences)}${token}`, "base64");
-    const known = this.good.get(digest) ?? this.bad.get(digest);
-    if (known !== undefined && known.until > begun) {
-      metrics.answered("hit", clock.monotonic() - begun);
-      return known.owner;
+    const digest = hash("sha256", `${this.secret}${JSON.stringify(audiences)}${token}`, "base64");
+    const cached = this.successes.get(digest) ?? this.failures.get(digest);
+    if (cached !== undefined && cached.until > start) {
+      metrics.recordRequest("hit", clock.monotonic() - start);
+      return cached.identity;
     }
-    let question = this.asked.get(digest);
-    if (question === undefined) {
-      question = this.ask(digest, token, audiences).finally(() => this.asked.delete(digest));
-      this.asked.set(digest, question);
+    let call = this.pending.get(digest);
+    if (call === undefined) {
+      call = this.fetch(digest, token, audiences).finally(() => this.pending.delete(digest));
+      this.pending.set(digest, call);
     }
     return metrics
-      .waited(question)
-      .finally(() => metrics.answered("miss", clock.monotonic() - begun));
+      .whileBlocked(call)
+      .finally(() => metrics.recordRequest("miss", clock.monotonic() - start));
   }
 
-  private async ask(
+  /** Authenticates the token, and caches the result unless it is an error. */
+  private async fetch(
     digest: string,
     token: string,
     audiences: readonly string[],
   ): Promise<TokenIdentity | undefined> {
-    this.good.delete(digest);
-    this.bad.delete(digest);
-    const { clock, metrics, goodMs, badMs = 0 } = this.options;
-    const asked = clock.monotonic();
-    const owner = await metrics.fetched(this.inner.authenticateToken(token, audiences));
-    const [answers, milliseconds] = owner === undefined ? [this.bad, badMs] : [this.good, goodMs];
-    const answer = { owner, until: asked + milliseconds };
-    if (milliseconds > 0) setBounded(answers, [digest, answer], capacity);
-    return owner;
+    this.successes.delete(digest);
+    this.failures.delete(digest);
+    const { clock, metrics, successTtlMs, failureTtlMs = 0 } = this.options;
+    const start = clock.monotonic();
+    const identity = await metrics.whileFetching(this.inner.authenticateToken(token, audiences));
+    const isUnknown = identity === undefined;
+    const ttlMs = isUnknown ? failureTtlMs : successTtlMs;
+    const results = isUnknown ? this.failures : this.successes;
+    if (ttlMs > 0) setBounded(results, [digest, { identity, until: start + ttlMs }], capacity);
+    return identity;
   }
 }

@@ -41,7 +41,7 @@ export class WebhookTokenAuthenticator implements TokenAuthenticator {
   /** @throws InvalidTokenError if the call fails; TokenReviews report the error */
   private async review(token: string, audiences: readonly string[]): Promise<JsonObject> {
     const { client, domain, version, report } = this.options;
-    const question = {
+    const review = {
       kind: "TokenReview",
       apiVersion: resolve(`authentication.{api}/${version}`, domain),
       metadata: { creationTimestamp: null },
@@ -49,7 +49,7 @@ export class WebhookTokenAuthenticator implements TokenAuthenticator {
       status: { user: {} },
     };
     try {
-      return fields(fields(await client.post(question))["status"]);
+      return fields(fields(await client.post(review))["status"]);
     } catch (error) {
       if (!(error instanceof WebhookFault)) throw error;
       report(error);

@@ -54,12 +54,13 @@ export interface Authentication {
   readonly tokens: UnionTokenAuthenticator;
 }
 
-const goodMs = 10_000;
+/** Cache TTL in ms of tokens of JWT issuers. */
+const issuerTtlMs = 10_000;
 /**
  * Time in ms for which a lookup is cached: every replica must notice a revocation within one
  * second.
  */
-const accountGoodMs = 500;
+const accountTtlMs = 500;
 const webhookTimeoutMs = 30_000;
 const webhookCacheMs = 120_000;
 
@@ -173,10 +174,10 @@ function tokensOf(parts: AuthenticationParts, issuers: JwtAuthenticator): UnionT
   const kinds: readonly TokenAuthenticator[] = [
     new TokenFileAuthenticator(`${adminToken},admin,admin,"system:masters"`),
     ...tokenFile(options),
-    new TokenCache(accounts, { clock, metrics, goodMs: accountGoodMs }),
+    new TokenCache(accounts, { clock, metrics, successTtlMs: accountTtlMs }),
     ...(options.bootstrapTokens ? [new BootstrapTokenAuthenticator({ read, clock, domain })] : []),
     ...(hasIssuers(options)
-      ? [new TokenCache(issuers, { clock: realClock(clock), metrics, goodMs })]
+      ? [new TokenCache(issuers, { clock: realClock(clock), metrics, successTtlMs: issuerTtlMs })]
       : []),
     ...tokenWebhook(parts),
   ];
@@ -206,5 +207,7 @@ function tokenWebhook(parts: AuthenticationParts): readonly TokenAuthenticator[]
     version,
     report: (error) => report("Token webhook failed", error),
   });
-  return [new TokenCache(webhook, { clock, metrics, goodMs: cacheMs, badMs: cacheMs })];
+  return [
+    new TokenCache(webhook, { clock, metrics, successTtlMs: cacheMs, failureTtlMs: cacheMs }),
+  ];
 }

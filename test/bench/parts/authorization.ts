@@ -42,7 +42,7 @@ function authenticator(): UnionAuthenticator {
   const metrics = new TokenCacheMetrics(noInstruments);
   const known = new TokenFileAuthenticator('warm,u7,7,"g1,g2"');
   const costly = { authenticateToken: async (token: string) => known.authenticateToken(token) };
-  const remembered = new TokenCache(costly, { clock: systemClock, metrics, goodMs: 500 });
+  const remembered = new TokenCache(costly, { clock: systemClock, metrics, successTtlMs: 500 });
   const tokens = new UnionTokenAuthenticator(
     [listed, remembered],
     ["https://kubernetes.default.svc"],
