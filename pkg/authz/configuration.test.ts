@@ -22,7 +22,7 @@ const hook = (changes: object = {}) => ({
 const parse = (text: string) => parseAuthorizationConfiguration(text, kubernetes);
 
 describe("AuthorizationConfigurations", () => {
-  it("name authorizers in order", () => {
+  it("are parsed to authorizers in their order", () => {
     const [first, second, third] = parse(
       list({ type: "Node", name: "node" }, hook(), { type: "RBAC", name: "rbac" }),
     );
@@ -40,7 +40,7 @@ describe("AuthorizationConfigurations", () => {
     });
   });
 
-  it("disables caching with a TTL of 0", () => {
+  it("have a TTL of 0 if caching is disabled", () => {
     const [own] = parse(list(hook({ cacheAuthorizedRequests: false })));
     assert.ok(own?.type === "Webhook");
     assert.deepEqual([own.webhook.authorizedMs, own.webhook.unauthorizedMs], [0, 30_000]);

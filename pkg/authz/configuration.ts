@@ -25,36 +25,44 @@ import { type CompileCondition, conditionCompiler } from "./webhook/match-condit
 
 const v1 = structs("apiserver/pkg/apis/apiserver/v1");
 
-const connectionInfo = v1("WebhookConnectionInfo", "How the webhook is reached.", {
+const connectionInfo = v1("WebhookConnectionInfo", "How to connect to the webhook.", {
   type: required(1, string, "KubeConfigFile."),
-  kubeConfigFile: pointer(2, string, "Path of a kubeconfig."),
+  kubeConfigFile: pointer(2, string, "Absolute path of a kubeconfig file."),
 });
 
-const matchCondition = v1("WebhookMatchCondition", "A condition for asking the webhook.", {
-  expression: required(1, string, "CEL about `request`, the spec of a SubjectAccessReview."),
+const matchCondition = v1("WebhookMatchCondition", "Condition for calling the webhook.", {
+  expression: required(
+    1,
+    string,
+    "CEL expression over `request`, the spec of a SubjectAccessReview.",
+  ),
 });
 
-const webhookStruct = v1("WebhookConfiguration", "A server that is asked.", {
-  authorizedTTL: required(1, duration, "How long what it allows stays allowed; 5m if absent."),
-  cacheAuthorizedRequests: pointer(9, bool, "Whether that is remembered at all; true if absent."),
-  unauthorizedTTL: required(2, duration, "How long the rest stays so; 30s if absent."),
-  cacheUnauthorizedRequests: pointer(10, bool, "Whether that is remembered; true if absent."),
-  timeout: required(3, duration, "Longest time of a call, at most 30s."),
+const webhookStruct = v1("WebhookConfiguration", "Webhook authorizer.", {
+  authorizedTTL: required(1, duration, "Cache TTL of allowed requests; default 5m."),
+  cacheAuthorizedRequests: pointer(9, bool, "Whether to cache allowed requests; default true."),
+  unauthorizedTTL: required(2, duration, "Cache TTL of other decisions; default 30s."),
+  cacheUnauthorizedRequests: pointer(10, bool, "Whether to cache other decisions; default true."),
+  timeout: required(3, duration, "Timeout of a call, at most 30s."),
   subjectAccessReviewVersion: required(4, string, "v1 or v1beta1."),
   matchConditionSubjectAccessReviewVersion: required(5, string, "v1."),
   failurePolicy: required(6, string, "NoOpinion or Deny."),
-  connectionInfo: required(7, connectionInfo, "How it is reached."),
-  matchConditions: value(8, list(matchCondition), "All must hold for it to be asked."),
+  connectionInfo: required(7, connectionInfo, "How to connect to the webhook."),
+  matchConditions: value(8, list(matchCondition), "Conditions that must all be true for a call."),
 });
 
 const authorizerStruct = v1("AuthorizerConfiguration", "One authorizer.", {
   type: required(1, string, "ABAC, Node, RBAC, Webhook, AlwaysAllow or AlwaysDeny."),
-  name: required(2, string, "A name of its own, for metrics and messages."),
-  webhook: pointer(3, webhookStruct, "Needed by webhooks."),
+  name: required(2, string, "Unique name, for metrics and messages."),
+  webhook: pointer(3, webhookStruct, "Required for type Webhook, forbidden for others."),
 });
 
-const configurationStruct = v1("AuthorizationConfiguration", "Who decides.", {
-  authorizers: value(1, list(authorizerStruct), "The first with an opinion decides."),
+const configurationStruct = v1("AuthorizationConfiguration", "Configuration of authorization.", {
+  authorizers: value(
+    1,
+    list(authorizerStruct),
+    "Authorizers in order; the first with an opinion decides.",
+  ),
 });
 
 type Webhook = Infer<typeof webhookStruct>;
@@ -91,14 +99,17 @@ const versions = ["v1", "v1beta1", "v1alpha1"].map(
   (version) => `apiserver.config.{api}/${version}`,
 );
 
-/** @throws ConfigurationFault */
+/**
+ * Strictly parses an AuthorizationConfiguration (YAML or JSON).
+ * @throws ConfigurationFault
+ */
 export function parseAuthorizationConfiguration(
   text: string,
   domain: Domain,
 ): readonly ConfiguredAuthorizer[] {
   const known = versions.map((version) => resolve(version, domain));
   const { authorizers = [] } = decodeConfiguration(text, configurationStruct, known);
-  const check = new Check(conditionCompiler());
+  const check = new ConfigurationCheck(conditionCompiler());
   const configured = check.all(authorizers);
   refuseProblems(check.problems);
   return configured;
@@ -109,8 +120,8 @@ const maxCallMs = 30_000;
 const defaultAuthorizedMs = 300_000;
 const defaultUnauthorizedMs = 30_000;
 
-/** Validates with Kubernetes' rules and messages. */
-class Check {
+/** Validates an AuthorizationConfiguration by Kubernetes' rules, with its messages. */
+class ConfigurationCheck {
   readonly problems = new Problems();
 
   constructor(private readonly compile: CompileCondition) {}
@@ -123,19 +134,19 @@ class Check {
     const types = new Set<string>();
     const names = new Set<string>();
     return authorizers.flatMap(({ type, name, webhook }, index) => {
-      const place = path.index(index);
-      const mode = this.mode(type, types, place.child("type"));
-      this.name(name, names, place.child("name"));
+      const itemPath = path.index(index);
+      const mode = this.mode(type, types, itemPath.child("type"));
+      this.name(name, names, itemPath.child("name"));
       if (mode === "Webhook") {
         if (webhook !== undefined) {
-          return { type: mode, name, webhook: this.webhook(webhook, place.child("webhook")) };
+          return { type: mode, name, webhook: this.webhook(webhook, itemPath.child("webhook")) };
         }
-        this.problems.required(place.child("webhook"), "required when type=Webhook");
+        this.problems.required(itemPath.child("webhook"), "required when type=Webhook");
         return [];
       }
       if (webhook !== undefined) {
         const detail = "may only be specified when type=Webhook";
-        this.problems.invalid(place.child("webhook"), "non-null", detail);
+        this.problems.invalid(itemPath.child("webhook"), "non-null", detail);
       }
       return mode === undefined ? [] : { type: mode, name };
     });
@@ -218,21 +229,21 @@ class Check {
     if (matchConditions.length > 0 || matchConditionSubjectAccessReviewVersion !== "") {
       this.oneOf(matchConditionSubjectAccessReviewVersion, ["v1"], version);
     }
-    const place = path.child("matchConditions");
+    const listPath = path.child("matchConditions");
     if (matchConditions.length > maxConditions) {
-      this.problems.tooMany(place, matchConditions.length, maxConditions);
+      this.problems.tooMany(listPath, matchConditions.length, maxConditions);
       return [];
     }
     const seen = new Set<string>();
     return matchConditions.flatMap(({ expression }, index) => {
-      const at = place.index(index).child("expression");
-      if (expression.trim() === "") this.problems.required(at);
-      else if (seen.has(expression)) this.problems.duplicate(at, expression);
+      const expressionPath = listPath.index(index).child("expression");
+      if (expression.trim() === "") this.problems.required(expressionPath);
+      else if (seen.has(expression)) this.problems.duplicate(expressionPath, expression);
       else {
         seen.add(expression);
         const compiled = this.compile(expression);
         if (compiled.program !== undefined) return [compiled.program];
-        this.problems.invalid(at, expression, compiled.fault);
+        this.problems.invalid(expressionPath, expression, compiled.fault);
       }
       return [];
     });

@@ -28,22 +28,22 @@ export const superuserAuthorizer: Authorizer = {
     user.groups.includes("system:masters") ? { verdict: "allow", reason: "" } : noOpinion,
 };
 
-/** The first authorizer with an opinion decides; without any, the request is denied. */
+/** Tries authorizers in order: the first with an opinion decides. Without any, the request is denied. */
 export function unionAuthorizer(authorizers: readonly Authorizer[]): Authorizer {
   return {
     authorize(attributes) {
       const reasons: string[] = [];
       const errors: string[] = [];
-      const opinion = (decision: Decision): Decision | undefined => {
+      const opinionOf = (decision: Decision): Decision | undefined => {
         const { verdict, reason, error = "" } = decision;
         if (error !== "") errors.push(error);
         if (verdict !== "no-opinion") return decision;
         if (reason !== "") reasons.push(reason);
         return undefined;
       };
-      const ask = (authorizer: Authorizer) =>
-        chainAwaitable(authorizer.authorize(attributes), opinion);
-      return chainAwaitable(firstDefined(authorizers, ask), (decision): Decision => {
+      const tryOne = (authorizer: Authorizer) =>
+        chainAwaitable(authorizer.authorize(attributes), opinionOf);
+      return chainAwaitable(firstDefined(authorizers, tryOne), (decision): Decision => {
         if (decision !== undefined) return decision;
         return { verdict: "no-opinion", reason: reasons.join("\n"), ...errorOf(errors) };
       });

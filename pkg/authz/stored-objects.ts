@@ -25,19 +25,20 @@ export async function followKinds(
   all: readonly FollowedKind[],
   access: ServerAccess,
 ): Promise<void> {
-  const known = all.map(({ group, version, plural, index }) => {
+  const synced = all.map(({ group, version, plural, index }) => {
     const resource = access.catalog.find(group, version, plural);
-    return resource && followStored(resource, keepingUp(index), access).ready;
+    return resource && followStored(resource, indexSink(index), access).ready;
   });
-  await Promise.all(known);
+  await Promise.all(synced);
 }
 
-function keepingUp(index: ObjectIndex): ReflectorSink<ApiObject> {
+/** Applies events of a reflector to an index. */
+function indexSink(index: ObjectIndex): ReflectorSink<ApiObject> {
   return {
     replaced: (objects) => {
-      const there = new Set(objects.map(keyOf));
-      const gone = Array.from(index.keys()).filter((key) => !there.has(key));
-      for (const key of gone) index.delete(key);
+      const stored = new Set(objects.map(keyOf));
+      const deleted = Array.from(index.keys()).filter((key) => !stored.has(key));
+      for (const key of deleted) index.delete(key);
       for (const object of objects) index.set(object);
     },
     changed: (type, object) => {

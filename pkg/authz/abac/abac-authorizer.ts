@@ -4,7 +4,7 @@ import { ConfigurationFault, type Domain, resolve } from "#meta";
 import { JsonFault, parseJson } from "#schema";
 import type { AuthorizationAttributes, Authorizer, KnownRules, User } from "#request";
 
-/** A policy; "" matches nothing, `*` everything. */
+/** A policy: in each field, "" matches nothing and `*` everything. */
 interface Policy {
   readonly user: string;
   readonly group: string;
@@ -17,7 +17,7 @@ interface Policy {
 }
 
 const authenticated = "system:authenticated";
-const reading: ReadonlySet<string> = new Set(["get", "list", "watch"]);
+const readVerbs: ReadonlySet<string> = new Set(["get", "list", "watch"]);
 
 /**
  * Parses an ABAC policy file. Skips empty lines and comments (`#`).
@@ -25,13 +25,13 @@ const reading: ReadonlySet<string> = new Set(["get", "list", "watch"]);
  */
 export function abacAuthorizer(text: string, domain: Domain): Authorizer {
   const policies = text.split("\n").flatMap((line, index): readonly Policy[] => {
-    const said = line.trim();
-    if (said === "" || said.startsWith("#")) return [];
+    const json = line.trim();
+    if (json === "" || json.startsWith("#")) return [];
     try {
-      return [policyOf(said, domain)];
-    } catch (fault) {
-      if (!(fault instanceof ConfigurationFault || fault instanceof JsonFault)) throw fault;
-      throw new ConfigurationFault(`line ${index + 1}: ${said}: ${fault.message}`);
+      return [policyOf(json, domain)];
+    } catch (error) {
+      if (!(error instanceof ConfigurationFault || error instanceof JsonFault)) throw error;
+      throw new ConfigurationFault(`line ${index + 1}: ${json}: ${error.message}`);
     }
   });
   return {
@@ -67,10 +67,10 @@ function policyOf(line: string, domain: Domain): Policy {
 function unversioned(fields: JsonObject): Policy {
   const [namespace, resource] = [textOf(fields["namespace"]), textOf(fields["resource"])];
   const subject = subjectOf(fields);
-  const isForAll = subject.user === "" && subject.group === "";
+  const isForAnyUser = subject.user === "" && subject.group === "";
   return {
     ...subject,
-    ...(isForAll ? { group: authenticated } : {}),
+    ...(isForAnyUser ? { group: authenticated } : {}),
     isReadonly: fields["readonly"] === true,
     apiGroup: "*",
     resource: resource || "*",
@@ -95,8 +95,8 @@ function textOf(value: unknown): string {
 }
 
 function allows(policy: Policy, { user, request }: AuthorizationAttributes): boolean {
-  if (!isAbout(policy, user)) return false;
-  if (policy.isReadonly && !reading.has(request.verb)) return false;
+  if (!matchesUser(policy, user)) return false;
+  if (policy.isReadonly && !readVerbs.has(request.verb)) return false;
   if (!request.isResource) return matchesPath(policy.nonResourcePath, request.path);
   return (
     matches(policy.namespace, request.namespace) &&
@@ -106,7 +106,7 @@ function allows(policy: Policy, { user, request }: AuthorizationAttributes): boo
 }
 
 /** Whether a policy matches a user; with both user and group, both must match. */
-function isAbout({ user: name, group }: Policy, user: User): boolean {
+function matchesUser({ user: name, group }: Policy, user: User): boolean {
   if (name === "" && group === "") return false;
   return (name === "" || name === user.name) && (group === "" || user.groups.includes(group));
 }
@@ -122,9 +122,9 @@ function matchesPath(pattern: string, path: string): boolean {
 
 function rulesOf(policies: readonly Policy[], user: User, namespace: string): KnownRules {
   const rules = policies
-    .filter((policy) => isAbout(policy, user) && matches(policy.namespace, namespace))
+    .filter((policy) => matchesUser(policy, user) && matches(policy.namespace, namespace))
     .flatMap(({ isReadonly, apiGroup, resource, nonResourcePath }) => {
-      const verbs = isReadonly ? [...reading] : ["*"];
+      const verbs = isReadonly ? [...readVerbs] : ["*"];
       return [
         ...(resource === "" ? [] : [{ verbs, apiGroups: [apiGroup], resources: [resource] }]),
         ...(nonResourcePath === "" ? [] : [{ verbs, nonResourceURLs: [nonResourcePath] }]),

@@ -83,7 +83,7 @@ async function may(text: string, fieldTerms: readonly SelectorTerm[] = [], user 
   return decision.verdict === "allow" ? "yes" : decision.reason;
 }
 
-describe("the node authorizer", () => {
+describe("NodeAuthorizer", () => {
   for (const name of ["pull", "env", "volume", "projected", "mount"]) {
     it(`allows a node to get the Secret ${name} of its pod`, async () => {
       assert.equal(await may(`get secrets ns/${name}`), "yes");
@@ -145,7 +145,7 @@ describe("the node authorizer", () => {
     ],
   ];
   for (const [text, answer] of cases) {
-    it(`answers ${text} with ${JSON.stringify(answer)}`, async () => {
+    it(`${answer === "yes" ? "allows" : "does not allow"} ${text}`, async () => {
       assert.equal(await may(text), answer);
     });
   }

@@ -10,13 +10,13 @@ import type {
   User,
 } from "#request";
 import type { FollowedKind } from "../stored-objects.ts";
-import { type NeededKind, NodeGraph } from "./node-graph.ts";
+import { type ReferencedKind, NodeGraph } from "./node-graph.ts";
 import { objectKey } from "../rbac/rbac-index.ts";
 import { allowsResource } from "../rbac/policy-rules.ts";
 
 const allowed: Decision = { verdict: "allow", reason: "" };
-const reading = ["get", "list", "watch"];
-const owning = ["get", "create", "update", "patch", "delete"];
+const readVerbs = ["get", "list", "watch"];
+const singleObjectVerbs = ["get", "create", "update", "patch", "delete"];
 
 export interface NodeAuthorizerOptions {
   readonly domain: Domain;
@@ -33,6 +33,7 @@ export class NodeAuthorizer implements Authorizer {
 
   constructor(private readonly options: NodeAuthorizerOptions) {}
 
+  /** Kinds to watch. */
   followed(): readonly FollowedKind[] {
     return this.graph.followed(this.options.domain);
   }
@@ -40,13 +41,13 @@ export class NodeAuthorizer implements Authorizer {
   authorize(attributes: AuthorizationAttributes): Decision {
     const { user } = attributes;
     const node = nodeOf(user);
-    if (node === undefined || !attributes.request.isResource) return refused("");
-    if (node === "") return refused(`unknown node for user ${goQuote(user.name)}`);
+    if (node === undefined || !attributes.request.isResource) return denied("");
+    if (node === "") return denied(`unknown node for user ${goQuote(user.name)}`);
     const reason = this.objection(node, attributes);
-    if (reason !== undefined) return reason === "" ? allowed : refused(reason);
+    if (reason !== undefined) return reason === "" ? allowed : denied(reason);
     const { request } = attributes;
-    const allows = this.options.rules.some((rule) => allowsResource(rule, request));
-    return allows ? allowed : refused("");
+    const isAllowed = this.options.rules.some((rule) => allowsResource(rule, request));
+    return isAllowed ? allowed : denied("");
   }
 
   rules(user: User): KnownRules {
@@ -63,7 +64,7 @@ export class NodeAuthorizer implements Authorizer {
     switch (group === "" ? resource : `${resource}.${group}`) {
       case "secrets":
       case "configmaps":
-        return this.readObjection(node, resource as NeededKind, request);
+        return this.readObjection(node, resource as ReferencedKind, request);
       case "persistentvolumeclaims":
         return subresource === "status"
           ? this.statusObjection(node, request)
@@ -85,7 +86,7 @@ export class NodeAuthorizer implements Authorizer {
       case resolve("leases.coordination.{api}", domain):
         return leaseObjection(node, request);
       case resolve("csinodes.storage.{api}", domain):
-        return storageNodeObjection(node, request);
+        return csiNodeObjection(node, request);
       case "nodes":
         return nodeObjection(node, request);
       case "pods":
@@ -95,25 +96,26 @@ export class NodeAuthorizer implements Authorizer {
     }
   }
 
-  private needObjection(node: string, kind: NeededKind, request: RequestInfo): string {
+  /** Objection unless the graph relates the object to the node. */
+  private relationObjection(node: string, kind: ReferencedKind, request: RequestInfo): string {
     const { namespace, name } = request;
     if (name === "") return "No Object name found";
-    if (this.graph.needs(node, kind, objectKey(namespace, name))) return "";
+    if (this.graph.mayAccess(node, kind, objectKey(namespace, name))) return "";
     return `no relationship found between node '${node}' and this object`;
   }
 
-  private readObjection(node: string, kind: NeededKind, request: RequestInfo): string {
+  private readObjection(node: string, kind: ReferencedKind, request: RequestInfo): string {
     const { verb, subresource, namespace } = request;
-    if (!reading.includes(verb)) return "can only read resources of this type";
+    if (!readVerbs.includes(verb)) return "can only read resources of this type";
     if (subresource !== "") return "cannot read subresource";
     if (namespace === "") return "can only read namespaced object of this type";
-    return this.needObjection(node, kind, request);
+    return this.relationObjection(node, kind, request);
   }
 
-  private getObjection(node: string, kind: NeededKind, request: RequestInfo): string {
+  private getObjection(node: string, kind: ReferencedKind, request: RequestInfo): string {
     if (request.verb !== "get") return "can only get individual resources of this type";
     if (request.subresource !== "") return "cannot get subresource";
-    return this.needObjection(node, kind, request);
+    return this.relationObjection(node, kind, request);
   }
 
   private statusObjection(node: string, request: RequestInfo): string {
@@ -121,7 +123,7 @@ export class NodeAuthorizer implements Authorizer {
       // Kubernetes' message, although `get` of the status is denied, too.
       return "can only get/update/patch this type";
     }
-    return this.needObjection(node, "persistentvolumeclaims", request);
+    return this.relationObjection(node, "persistentvolumeclaims", request);
   }
 
   private tokenObjection(node: string, request: RequestInfo): string {
@@ -131,7 +133,7 @@ export class NodeAuthorizer implements Authorizer {
     if (request.subresource !== "token") {
       return "can only create token subresource of serviceaccount";
     }
-    return this.needObjection(node, "serviceaccounts", request);
+    return this.relationObjection(node, "serviceaccounts", request);
   }
 
   private podObjection(node: string, attributes: AuthorizationAttributes): string | undefined {
@@ -140,11 +142,11 @@ export class NodeAuthorizer implements Authorizer {
     if (request.verb === "get") return this.getObjection(node, "pods", request);
     if (request.verb !== "list" && request.verb !== "watch") return undefined;
     if (selectsNode(fieldTerms, node)) return "";
-    if (request.name !== "") return this.needObjection(node, "pods", request);
+    if (request.name !== "") return this.relationObjection(node, "pods", request);
     return "can only list/watch pods with spec.nodeName field selector";
   }
 
-  /** Objection by the node of a ResourceSlice; admission checks written slices. */
+  /** Objection to access to ResourceSlices of other nodes; admission checks the node of written ones. */
   private sliceObjection(
     node: string,
     { request, fieldTerms = [] }: AuthorizationAttributes,
@@ -153,7 +155,7 @@ export class NodeAuthorizer implements Authorizer {
     if (subresource !== "") return "cannot authorize ResourceSlice subresources";
     if (verb === "create") return "";
     if (["get", "update", "patch", "delete"].includes(verb)) {
-      return this.needObjection(node, "resourceslices", request);
+      return this.relationObjection(node, "resourceslices", request);
     }
     if (["watch", "list", "deletecollection"].includes(verb)) {
       if (selectsNode(fieldTerms, node)) return "";
@@ -163,7 +165,7 @@ export class NodeAuthorizer implements Authorizer {
     return `only the following verbs are allowed for a ResourceSlice: ${verbs}`;
   }
 
-  private hasRuleAbout(resource: string): boolean {
+  private hasRuleFor(resource: string): boolean {
     return this.options.rules.some(({ resources = [] }) => resources.includes(resource));
   }
 
@@ -174,25 +176,25 @@ export class NodeAuthorizer implements Authorizer {
   ): string | undefined {
     const { request, fieldTerms = [] } = attributes;
     const { verb, subresource } = request;
-    if (!this.hasRuleAbout("podcertificaterequests")) return undefined;
+    if (!this.hasRuleFor("podcertificaterequests")) return undefined;
     if (subresource !== "") {
       return "nodes may not access the status subresource of PodCertificateRequests";
     }
     if (verb === "create") return "";
-    if (verb === "get") return this.needObjection(node, "podcertificaterequests", request);
-    if (!reading.includes(verb)) return `nodes may not ${verb} podcertificaterequests`;
+    if (verb === "get") return this.relationObjection(node, "podcertificaterequests", request);
+    if (!readVerbs.includes(verb)) return `nodes may not ${verb} podcertificaterequests`;
     if (selectsNode(fieldTerms, node)) return "";
     return "can only list/watch podcertificaterequests with nodeName field selector";
   }
 }
 
-/** Node name of a user; "" = in group `system:nodes` without a node name. */
+/** Node name of a kubelet's user; "" = without a name. Undefined = the user is no kubelet. */
 function nodeOf({ name, groups }: User): string | undefined {
   const [, node] = /^system:node:(.*)$/s.exec(name) ?? [];
   return groups.includes("system:nodes") ? node : undefined;
 }
 
-/** Whether selector terms restrict the request to one node. */
+/** Whether the field selector restricts the request to this node. */
 function selectsNode(terms: readonly SelectorTerm[], node: string): boolean {
   return terms.some(
     ({ key, operator, values }) =>
@@ -200,19 +202,20 @@ function selectsNode(terms: readonly SelectorTerm[], node: string): boolean {
   );
 }
 
-function refused(reason: string): Decision {
+function denied(reason: string): Decision {
   return { verdict: "no-opinion", reason };
 }
 
 function nodeObjection(node: string, request: RequestInfo): string | undefined {
   const { verb, subresource, name } = request;
-  if (subresource !== "" || !reading.includes(verb) || name === node) return undefined;
+  if (subresource !== "" || !readVerbs.includes(verb) || name === node) return undefined;
   const what = name === "" ? "all nodes" : `'${name}'`;
   return `node '${node}' cannot read ${what}, only its own Node object`;
 }
 
 function leaseObjection(node: string, { verb, namespace, name }: RequestInfo): string {
-  if (!owning.includes(verb)) return "can only get, create, update, patch, or delete a node lease";
+  if (!singleObjectVerbs.includes(verb))
+    return "can only get, create, update, patch, or delete a node lease";
   if (namespace !== "kube-node-lease") {
     return 'can only access leases in the "kube-node-lease" system namespace';
   }
@@ -220,9 +223,10 @@ function leaseObjection(node: string, { verb, namespace, name }: RequestInfo): s
   return "can only access node lease with the same name as the requesting node";
 }
 
-function storageNodeObjection(node: string, request: RequestInfo): string {
+function csiNodeObjection(node: string, request: RequestInfo): string {
   const { verb, subresource, name } = request;
-  if (!owning.includes(verb)) return "can only get, create, update, patch, or delete a CSINode";
+  if (!singleObjectVerbs.includes(verb))
+    return "can only get, create, update, patch, or delete a CSINode";
   if (subresource !== "") return "cannot authorize CSINode subresources";
   if (verb === "create" || name === node) return "";
   return "can only access CSINode with the same name as the requesting node";

@@ -2,8 +2,8 @@ import { type Domain, resolve } from "#meta";
 import type { FollowedKind } from "../stored-objects.ts";
 import { objectKey } from "../rbac/rbac-index.ts";
 
-/** Kinds that a node may read if its pods reference them. */
-export type NeededKind =
+/** Kinds whose objects a node may access if a pod on it references them, or if they name the node. */
+export type ReferencedKind =
   | "secrets"
   | "configmaps"
   | "persistentvolumeclaims"
@@ -15,16 +15,16 @@ export type NeededKind =
   | "podcertificaterequests"
   | "pods";
 
-/** Kinds whose objects name their node. */
-const owned = ["volumeattachments", "resourceslices", "podcertificaterequests"] as const;
+/** Kinds whose objects name their node in `spec.nodeName`. */
+const nodeBoundKinds = ["volumeattachments", "resourceslices", "podcertificaterequests"] as const;
 
-type OwnedKind = (typeof owned)[number];
+type NodeBoundKind = (typeof nodeBoundKinds)[number];
 
-/** A pod in the graph. */
-interface Placed {
+/** A pod that is bound to a node. */
+interface BoundPod {
   readonly node: string;
   /** `kind namespace/name` of all objects that the pod references, including itself. */
-  readonly needs: ReadonlySet<string>;
+  readonly references: ReadonlySet<string>;
 }
 
 interface Volume {
@@ -40,27 +40,28 @@ interface Volume {
  * "v" references.
  */
 export class NodeGraph {
-  private readonly pods = new Map<string, Placed>();
+  private readonly pods = new Map<string, BoundPod>();
   /** Object -> node -> number of pods that reference it. */
-  private readonly counts = new Map<string, Map<string, number>>();
+  private readonly podCounts = new Map<string, Map<string, number>>();
   private readonly volumes = new Map<string, Volume>();
   /** Secret -> volumes that use it for mounting. */
-  private readonly mounting = new Map<string, Set<string>>();
+  private readonly volumesBySecret = new Map<string, Set<string>>();
   /** Object -> its node. */
-  private readonly nodes: Readonly<Record<OwnedKind, Map<string, string>>> = {
+  private readonly nodes: Readonly<Record<NodeBoundKind, Map<string, string>>> = {
     volumeattachments: new Map(),
     resourceslices: new Map(),
     podcertificaterequests: new Map(),
   };
 
-  needs(node: string, kind: NeededKind, key: string): boolean {
-    const own = owned.find((each) => each === kind);
-    if (own !== undefined) return this.nodes[own].get(key) === node;
-    if (kind === "persistentvolumes") return this.needsVolume(node, key);
+  /** Whether the node may access the object with this key (`namespace/name`). */
+  mayAccess(node: string, kind: ReferencedKind, key: string): boolean {
+    const nodeBound = nodeBoundKinds.find((each) => each === kind);
+    if (nodeBound !== undefined) return this.nodes[nodeBound].get(key) === node;
+    if (kind === "persistentvolumes") return this.usesVolume(node, key);
     if (this.hasPodWith(node, `${kind} ${key}`)) return true;
     if (kind !== "secrets") return false;
-    const volumes = this.mounting.get(key) ?? [];
-    return Array.from(volumes).some((volume) => this.needsVolume(node, volume));
+    const volumes = this.volumesBySecret.get(key) ?? [];
+    return Array.from(volumes).some((volume) => this.usesVolume(node, volume));
   }
 
   /** Kinds to watch. */
@@ -87,18 +88,18 @@ export class NodeGraph {
           keys: () => this.volumes.keys(),
         },
       },
-      this.followedOwn("volumeattachments", { group: group("storage.{api}"), version: "v1" }),
-      this.followedOwn("resourceslices", { group: group("resource.{api}"), version: "v1" }),
-      this.followedOwn("podcertificaterequests", {
+      this.followNodeBound("volumeattachments", { group: group("storage.{api}"), version: "v1" }),
+      this.followNodeBound("resourceslices", { group: group("resource.{api}"), version: "v1" }),
+      this.followNodeBound("podcertificaterequests", {
         group: group("certificates.{api}"),
         version: "v1alpha1",
       }),
     ];
   }
 
-  private followedOwn(
-    plural: OwnedKind,
-    place: { readonly group: string; readonly version: string },
+  private followNodeBound(
+    plural: NodeBoundKind,
+    groupVersion: { readonly group: string; readonly version: string },
   ): FollowedKind {
     const nodes = this.nodes[plural];
     const index = {
@@ -106,7 +107,7 @@ export class NodeGraph {
       delete: (key: string) => nodes.delete(key),
       keys: () => nodes.keys(),
     };
-    return { ...place, plural, index };
+    return { ...groupVersion, plural, index };
   }
 
   private setVolume(object: any): void {
@@ -115,8 +116,8 @@ export class NodeGraph {
     const volume = volumeOf(object);
     this.volumes.set(key, volume);
     for (const secret of volume.secrets) {
-      const volumes = this.mounting.get(secret) ?? new Set<string>();
-      this.mounting.set(secret, volumes.add(key));
+      const volumes = this.volumesBySecret.get(secret) ?? new Set<string>();
+      this.volumesBySecret.set(secret, volumes.add(key));
     }
   }
 
@@ -125,19 +126,19 @@ export class NodeGraph {
     if (volume === undefined) return;
     this.volumes.delete(key);
     for (const secret of volume.secrets) {
-      const volumes = this.mounting.get(secret);
+      const volumes = this.volumesBySecret.get(secret);
       volumes?.delete(key);
-      if (volumes?.size === 0) this.mounting.delete(secret);
+      if (volumes?.size === 0) this.volumesBySecret.delete(secret);
     }
   }
 
-  private needsVolume(node: string, key: string): boolean {
+  private usesVolume(node: string, key: string): boolean {
     const claim = this.volumes.get(key)?.claim ?? "";
     return claim !== "" && this.hasPodWith(node, `persistentvolumeclaims ${claim}`);
   }
 
-  private hasPodWith(node: string, need: string): boolean {
-    return this.counts.get(need)?.has(node) ?? false;
+  private hasPodWith(node: string, reference: string): boolean {
+    return this.podCounts.get(reference)?.has(node) ?? false;
   }
 
   private setPod(pod: any): void {
@@ -145,24 +146,24 @@ export class NodeGraph {
     this.deletePod(key);
     const node: string = pod.spec.nodeName ?? "";
     if (node === "") return;
-    const needs = needsOf(pod);
-    this.pods.set(key, { node, needs });
-    for (const need of needs) {
-      const byNode = this.counts.get(need) ?? new Map<string, number>();
-      this.counts.set(need, byNode.set(node, (byNode.get(node) ?? 0) + 1));
+    const references = referencesOf(pod);
+    this.pods.set(key, { node, references });
+    for (const reference of references) {
+      const byNode = this.podCounts.get(reference) ?? new Map<string, number>();
+      this.podCounts.set(reference, byNode.set(node, (byNode.get(node) ?? 0) + 1));
     }
   }
 
   private deletePod(key: string): void {
-    const placed = this.pods.get(key);
-    if (placed === undefined) return;
+    const pod = this.pods.get(key);
+    if (pod === undefined) return;
     this.pods.delete(key);
-    for (const need of placed.needs) {
-      const byNode = this.counts.get(need);
-      const left = (byNode?.get(placed.node) ?? 0) - 1;
-      if (left > 0) byNode?.set(placed.node, left);
-      else byNode?.delete(placed.node);
-      if (byNode?.size === 0) this.counts.delete(need);
+    for (const reference of pod.references) {
+      const byNode = this.podCounts.get(reference);
+      const count = (byNode?.get(pod.node) ?? 0) - 1;
+      if (count > 0) byNode?.set(pod.node, count);
+      else byNode?.delete(pod.node);
+      if (byNode?.size === 0) this.podCounts.delete(reference);
     }
   }
 }
@@ -191,17 +192,17 @@ function volumeOf({ spec }: any): Volume {
 }
 
 /** The pod itself and all objects that it references; for a mirror pod only itself. */
-function needsOf(pod: any): ReadonlySet<string> {
+function referencesOf(pod: any): ReadonlySet<string> {
   const { namespace, name, annotations = {} } = pod.metadata;
-  const needs = new Set<string>();
-  const add: Add = (kind, named) => {
-    if (typeof named === "string" && named !== "") {
-      needs.add(`${kind} ${objectKey(namespace, named)}`);
+  const references = new Set<string>();
+  const add: Add = (kind, referenced) => {
+    if (typeof referenced === "string" && referenced !== "") {
+      references.add(`${kind} ${objectKey(namespace, referenced)}`);
     }
   };
   add("pods", name);
   const isMirror = Object.keys(annotations).some((key) => key.endsWith("/config.mirror"));
-  if (isMirror) return needs;
+  if (isMirror) return references;
   add("serviceaccounts", pod.spec.serviceAccountName);
   for (const { name: secret } of pod.spec.imagePullSecrets ?? []) add("secrets", secret);
   for (const volume of pod.spec.volumes ?? []) addVolume(volume, name, add);
@@ -210,10 +211,11 @@ function needsOf(pod: any): ReadonlySet<string> {
     addContainer(container, add);
   }
   addClaims(pod, add);
-  return needs;
+  return references;
 }
 
-type Add = (kind: NeededKind, name: unknown) => void;
+/** Adds a reference to an object in the pod's namespace, unless the name is absent. */
+type Add = (kind: ReferencedKind, name: unknown) => void;
 
 function addVolume(volume: any, pod: string, add: Add): void {
   const { secret, configMap, projected, azureFile, csi, ephemeral, persistentVolumeClaim } = volume;
@@ -244,12 +246,12 @@ function addContainer({ env, envFrom }: any, add: Add): void {
 
 /** ResourceClaims: by name, from templates, and for extended resources. */
 function addClaims({ spec, status = {} }: any, add: Add): void {
-  const made = new Map<string, string>();
+  const generated = new Map<string, string>();
   for (const { name, resourceClaimName } of status.resourceClaimStatuses ?? []) {
-    made.set(name, resourceClaimName);
+    generated.set(name, resourceClaimName);
   }
   for (const { name, resourceClaimName } of spec.resourceClaims ?? []) {
-    add("resourceclaims", resourceClaimName ?? made.get(name));
+    add("resourceclaims", resourceClaimName ?? generated.get(name));
   }
   add("resourceclaims", status.extendedResourceClaimStatus?.resourceClaimName);
 }

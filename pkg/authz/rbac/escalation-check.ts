@@ -28,7 +28,7 @@ export interface EscalationOptions {
   readonly domain: Domain;
 }
 
-/** All permissions: an aggregated role may get any. */
+/** All permissions, which an aggregated role may acquire. */
 const fullAuthority: readonly PolicyRule[] = [
   { verbs: ["*"], apiGroups: ["*"], resources: ["*"] },
   { verbs: ["*"], nonResourceURLs: ["*"] },
@@ -45,17 +45,17 @@ export function rbacEscalationCheck(options: EscalationOptions): AdmissionHandle
     if (request.resource.group !== group || operation === "delete") return undefined;
     if (request.user.groups.includes("system:masters")) return undefined;
     if (onlyChangesGarbageCollection(attributes)) return undefined;
-    return checked(options, attributes);
+    return check(options, attributes);
   };
 }
 
-async function checked(
+async function check(
   options: EscalationOptions,
   attributes: AdmissionAttributes,
 ): Promise<readonly string[]> {
-  const check = new Check(options, attributes);
-  if (attributes.request.resource.plural.endsWith("bindings")) await check.binding();
-  else await check.role();
+  const escalation = new EscalationCheck(options, attributes);
+  if (attributes.request.resource.plural.endsWith("bindings")) await escalation.checkBinding();
+  else await escalation.checkRole();
   return [];
 }
 
@@ -64,7 +64,8 @@ const roleResources: Readonly<Record<string, string>> = {
   ClusterRole: "clusterroles",
 };
 
-class Check {
+/** Check of one write. */
+class EscalationCheck {
   private readonly user: User;
 
   constructor(
@@ -74,18 +75,18 @@ class Check {
     this.user = attributes.request.user;
   }
 
-  async role(): Promise<void> {
+  async checkRole(): Promise<void> {
     const { object, old, request } = this.attributes;
     const { plural } = request.resource;
     if (await this.may("escalate", { resource: plural, name: request.name })) return;
     const aggregates = Boolean(object.aggregationRule ?? old?.aggregationRule);
     if (aggregates && this.problem(fullAuthority) !== "") {
-      throw this.refusal("must have cluster-admin privileges to use the aggregationRule");
+      throw this.forbidden("must have cluster-admin privileges to use the aggregationRule");
     }
-    this.refuse(object.rules ?? []);
+    this.requireHeld(object.rules ?? []);
   }
 
-  async binding(): Promise<void> {
+  async checkBinding(): Promise<void> {
     const { object, request } = this.attributes;
     const { kind, name } = object.roleRef;
     const resource = roleResources[kind];
@@ -100,23 +101,25 @@ class Check {
     if (name === "") throw badRequest("Name parameter required.");
     const rules = this.options.rbac.rulesOfRole(object.roleRef, request.namespace);
     if (rules === undefined) throw notFound(request.resource, name);
-    this.refuse(rules);
+    this.requireHeld(rules);
   }
 
+  /** Whether the user has the verb on a role, so that the check does not apply. */
   private async may(
     verb: string,
     { resource, name }: { readonly resource: string; readonly name: string },
   ): Promise<boolean> {
-    const { namespace, resource: asked } = this.attributes.request;
-    const { group, version } = asked;
+    const { namespace, resource: written } = this.attributes.request;
+    const { group, version } = written;
     const request = resourceRequestInfo({ verb, group, version, namespace, resource, name });
     const decision = await this.options.authorizer.authorize({ user: this.user, request });
     return decision.verdict === "allow";
   }
 
-  private refuse(rules: readonly PolicyRule[]): void {
+  /** @throws StatusError 403 if the user may not grant these rules */
+  private requireHeld(rules: readonly PolicyRule[]): void {
     const problem = this.problem(rules);
-    if (problem !== "") throw this.refusal(problem);
+    if (problem !== "") throw this.forbidden(problem);
   }
 
   /** Error if the user may not grant these rules; "" = allowed. */
@@ -131,7 +134,7 @@ class Check {
     return held.error === "" ? message : `${message}; resolution errors: ${held.error}`;
   }
 
-  private refusal(problem: string): StatusError {
+  private forbidden(problem: string): StatusError {
     const { request, object } = this.attributes;
     return forbidden(request.resource, object.metadata.name ?? "", problem);
   }

@@ -13,7 +13,7 @@ function rule(verbs: string, groups: string, resources: string, names = ""): Pol
   };
 }
 
-describe("rules that cover other rules", () => {
+describe("uncoveredRules", () => {
   const held = [
     rule("get list", "core", "pods"),
     rule("get", "core", "configmaps", "a b"),
@@ -52,7 +52,7 @@ describe("rules that cover other rules", () => {
     ],
     ["all paths", { verbs: ["*"], nonResourceURLs: ["*"] }, '{NonResourceURLs:["*"], Verbs:["*"]}'],
   ];
-  it("are found for rules with any number of items", () => {
+  it("checks rules of a billion combinations as a whole", () => {
     const words = (count: number) => Array.from({ length: count }, (_, n) => `w${n}`).join(" ");
     const many = rule(words(1000), words(1000), words(1000));
     assert.deepEqual(uncoveredRules(held, [many]), [many]);
@@ -64,7 +64,7 @@ describe("rules that cover other rules", () => {
   });
 
   for (const [what, wanted, missing] of cases) {
-    it(missing === "" ? `include ${what}` : `miss ${what}`, () => {
+    it(`${missing === "" ? "covered" : "not covered"}: ${what}`, () => {
       assert.equal(listRules(uncoveredRules(held, [wanted])), missing);
     });
   }

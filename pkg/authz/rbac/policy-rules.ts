@@ -19,9 +19,9 @@ export function allowsResource(rule: PolicyRule, request: RequestInfo): boolean 
   const whole = subresource === "" ? resource : `${resource}/${subresource}`;
   const names = rule.resourceNames ?? [];
   return (
-    holds(rule.verbs, [verb]) &&
-    holds(rule.apiGroups, [group]) &&
-    holdsResource(rule.resources ?? [], whole) &&
+    covers(rule.verbs, [verb]) &&
+    covers(rule.apiGroups, [group]) &&
+    coversResource(rule.resources ?? [], whole) &&
     (names.length === 0 || names.includes(name))
   );
 }
@@ -29,7 +29,7 @@ export function allowsResource(rule: PolicyRule, request: RequestInfo): boolean 
 /** Whether a rule allows a non-resource request. */
 export function allowsPath(rule: PolicyRule, { path, verb }: RequestInfo): boolean {
   const patterns = rule.nonResourceURLs ?? [];
-  return holds(rule.verbs, [verb]) && patterns.some((pattern) => pathCovers(pattern, path));
+  return covers(rule.verbs, [verb]) && patterns.some((pattern) => pathCovers(pattern, path));
 }
 
 /** Breaks a rule down into atoms: one verb on one resource or path each. */
@@ -53,7 +53,7 @@ function atoms(rule: PolicyRule, verb: string): readonly PolicyRule[] {
   return [...resources, ...paths];
 }
 
-/** Rules with more atoms are not broken down: three lists of a thousand make a billion. */
+/** Maximum number of atoms: rules beyond it stay whole, since three lists of a thousand make a billion. */
 const maxAtoms = 10_000;
 
 /** Atoms of `wanted` that `held` does not cover. */
@@ -63,10 +63,10 @@ export function uncoveredRules(
 ): readonly PolicyRule[] {
   const isHeld = (atom: PolicyRule) => held.some((rule) => includes(rule, atom));
   const rest = wanted.filter((rule) => !isHeld(rule));
-  let room = maxAtoms;
+  let remaining = maxAtoms;
   const parts = rest.flatMap((rule) => {
-    room -= ruleSize(rule);
-    return room < 0 ? [rule] : breakDown(rule);
+    remaining -= ruleSize(rule);
+    return remaining < 0 ? [rule] : breakDown(rule);
   });
   return parts.filter((atom) => !isHeld(atom));
 }
@@ -84,35 +84,36 @@ export function ruleSize(rule: PolicyRule): number {
 /** Whether a rule covers an atom. */
 function includes(rule: PolicyRule, atom: PolicyRule): boolean {
   return (
-    holds(rule.verbs, atom.verbs) &&
-    holds(rule.apiGroups, atom.apiGroups) &&
-    (atom.resources ?? []).every((resource) => holdsResource(rule.resources ?? [], resource)) &&
-    holdsNames(rule.resourceNames ?? [], atom.resourceNames ?? []) &&
+    covers(rule.verbs, atom.verbs) &&
+    covers(rule.apiGroups, atom.apiGroups) &&
+    (atom.resources ?? []).every((resource) => coversResource(rule.resources ?? [], resource)) &&
+    coversNames(rule.resourceNames ?? [], atom.resourceNames ?? []) &&
     (atom.nonResourceURLs ?? []).every((url) =>
       (rule.nonResourceURLs ?? []).some((pattern) => pathCovers(pattern, url)),
     )
   );
 }
 
-type Words = readonly string[] | null | undefined;
+type Strings = readonly string[] | null | undefined;
 
-function holds(owned: Words, wanted: Words): boolean {
-  const all = owned ?? [];
+/** Whether a list of a rule covers the wanted values. */
+function covers(held: Strings, wanted: Strings): boolean {
+  const all = held ?? [];
   return all.includes("*") || (wanted ?? []).every((each) => all.includes(each));
 }
 
-function holdsResource(owned: readonly string[], resource: string): boolean {
-  if (owned.includes("*") || owned.includes(resource)) return true;
+function coversResource(held: readonly string[], resource: string): boolean {
+  if (held.includes("*") || held.includes(resource)) return true;
   const slash = resource.indexOf("/");
-  return slash >= 0 && owned.includes(`*${resource.slice(slash)}`);
+  return slash >= 0 && held.includes(`*${resource.slice(slash)}`);
 }
 
-function holdsNames(owned: readonly string[], wanted: readonly string[]): boolean {
-  if (owned.length === 0) return true;
-  return wanted.length > 0 && wanted.every((name) => owned.includes(name));
+function coversNames(held: readonly string[], wanted: readonly string[]): boolean {
+  if (held.length === 0) return true;
+  return wanted.length > 0 && wanted.every((name) => held.includes(name));
 }
 
-/** Lists atoms like Kubernetes: merged per resource, sorted by their text. */
+/** Prints atoms like Kubernetes: merged per resource, sorted by their text. */
 export function listRules(missing: readonly PolicyRule[]): string {
   const merged = new Map<string, PolicyRule>();
   for (const atom of missing) {
@@ -132,13 +133,13 @@ function ruleText(rule: PolicyRule): string {
     ["ResourceNames", rule.resourceNames],
     ["Verbs", rule.verbs],
   ] as const;
-  const shown = parts
-    .filter(([, words]) => (words ?? []).length > 0)
-    .map(([name, words]) => `${name}:${quoteList(words ?? [])}`);
-  return `{${shown.join(", ")}}`;
+  const fields = parts
+    .filter(([, values]) => (values ?? []).length > 0)
+    .map(([name, values]) => `${name}:${quoteList(values ?? [])}`);
+  return `{${fields.join(", ")}}`;
 }
 
 /** Prints strings like Go's `%q` of a slice. */
-export function quoteList(words: readonly string[]): string {
-  return `[${words.map(goQuote).join(" ")}]`;
+export function quoteList(values: readonly string[]): string {
+  return `[${values.map(goQuote).join(" ")}]`;
 }

@@ -54,7 +54,7 @@ function binding(
   };
 }
 
-describe("role-based access control", () => {
+describe("RbacAuthorizer", () => {
   const cases: readonly (readonly [string, boolean])[] = [
     ["get pods in ns", true],
     ["list pods in ns", false],
@@ -112,7 +112,7 @@ describe("role-based access control", () => {
     assert.match(reason, /to ServiceAccount "bot\/ns"$/);
   });
 
-  it("follows changes of roles and bindings", async () => {
+  it("applies changes of roles and bindings", async () => {
     const rbac = bound();
     const request = asked("get pods in ns");
     const may = async (name: string) =>
@@ -128,7 +128,7 @@ describe("role-based access control", () => {
     assert.equal(await may("v"), false);
   });
 
-  it("reports missing roles if it does not allow", async () => {
+  it("returns missing roles as the reason of a denial", async () => {
     const rbac = bound();
     rbac.delete("Role", "ns/r");
     const role = { kind: "ClusterRole", name: "gone" };
@@ -158,7 +158,7 @@ describe("role-based access control", () => {
     assert.deepEqual(bound().rules(user("u"), "other").rules, []);
   });
 
-  it("decides by rules with a billion combinations", async () => {
+  it("applies a rule of a billion combinations", async () => {
     const rbac = new RbacAuthorizer("rbac.example.org");
     const words = (letter: string) => Array.from({ length: 1000 }, (_, n) => `${letter}${n}`);
     const wide = { verbs: words("v"), apiGroups: words("g"), resources: words("r") };

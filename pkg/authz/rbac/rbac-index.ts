@@ -21,7 +21,7 @@ interface Subject {
 }
 
 /** A binding for one of its subjects. */
-interface Bound {
+interface SubjectBinding {
   /** Key of the role, see `roleKey`. */
   readonly role: string;
   /** Reason of a decision: `RoleBinding "b/ns" of Role "r" to User "u"`. */
@@ -30,11 +30,11 @@ interface Bound {
   readonly danglingText: string;
 }
 
-/** A rule granted by a binding. */
+/** What a rule of a binding's role grants. */
 interface Grant {
   /** resourceNames; undefined = all. */
   readonly names: ReadonlySet<string> | undefined;
-  readonly bound: Bound;
+  readonly binding: SubjectBinding;
 }
 
 interface PrefixGrant {
@@ -48,7 +48,7 @@ interface WideGrant {
   readonly grant: Grant;
 }
 
-/** Rules of one subject in one scope, indexed for lookup. */
+/** Rules of one subject in one scope, indexed for lookup; see `Grants`. */
 interface Compiled {
   /** Grants by `ruleKey`. */
   readonly resources: ReadonlyMap<string, readonly Grant[]>;
@@ -58,12 +58,13 @@ interface Compiled {
   readonly prefixes: readonly PrefixGrant[];
   /** Rules with more than `maxKeys` keys, which are checked one by one. */
   readonly wide: readonly WideGrant[];
+  /** Errors of bindings whose role is missing. */
   readonly dangling: readonly string[];
 }
 
 /** Bindings of one subject in one scope; compiled lazily after a change. */
 class Grants {
-  readonly bounds = new Map<string, Bound>();
+  readonly bindings = new Map<string, SubjectBinding>();
   compiled: Compiled | undefined;
 }
 
@@ -76,13 +77,13 @@ export type RoleKind = "ClusterRole" | "Role";
 /**
  * Index of roles and bindings by subject, so that a decision looks up only the user's bindings, and of those
  * only rules with the request's verb and resource. Example: for RoleBinding "b" in "ns" of Role "r" (get
- * pods) to user "u", `scopes.get("ns").get("user u")` has one bound, whose compiled form has one grant under
- * get, "", pods. A change of "r" invalidates only that compiled form.
+ * pods) to user "u", `scopes.get("ns").get("user u")` has one binding, whose compiled form has one grant
+ * under get, "", pods. A change of "r" invalidates only that compiled form.
  */
 export class RbacIndex {
   private readonly roles = new Map<string, Role>();
   private readonly scopes: Scopes = new Map();
-  /** Namespace and subject of each entry of a binding, by kind and key. */
+  /** Namespace and subject key of each subject of a binding, by kind and key of the binding. */
   private readonly entries = new Map<string, readonly (readonly [string, string])[]>();
   /** Grants whose compiled form depends on a role, by role key. */
   private readonly dependents = new Map<string, Set<Grants>>();
@@ -108,26 +109,26 @@ export class RbacIndex {
     const { name, namespace = "" } = binding.metadata;
     const key = objectKey(namespace, name);
     this.deleteBinding(kind, key);
-    const places: (readonly [string, string])[] = [];
+    const entries: (readonly [string, string])[] = [];
     for (const subject of binding.subjects ?? []) {
-      const who = subjectKey(subject, namespace);
-      if (who === undefined) continue;
-      const grants = this.grantsOf(namespace, who);
-      if (grants.bounds.has(key)) continue;
-      const bound = this.boundOf(kind, binding, subject);
-      grants.bounds.set(key, bound);
+      const ofSubject = subjectKey(subject, namespace);
+      if (ofSubject === undefined) continue;
+      const grants = this.grantsOf(namespace, ofSubject);
+      if (grants.bindings.has(key)) continue;
+      const subjectBinding = this.bindingOf(kind, binding, subject);
+      grants.bindings.set(key, subjectBinding);
       grants.compiled = undefined;
-      this.dependentsOf(bound.role).add(grants);
-      places.push([namespace, who]);
+      this.dependentsOf(subjectBinding.role).add(grants);
+      entries.push([namespace, ofSubject]);
     }
-    this.entries.set(`${kind} ${key}`, places);
+    this.entries.set(`${kind} ${key}`, entries);
   }
 
   deleteBinding(kind: BindingKind, key: string): void {
-    const places = this.entries.get(`${kind} ${key}`);
-    if (places === undefined) return;
+    const entries = this.entries.get(`${kind} ${key}`);
+    if (entries === undefined) return;
     this.entries.delete(`${kind} ${key}`);
-    for (const [namespace, who] of places) this.removeEntry(namespace, who, key);
+    for (const [namespace, subject] of entries) this.removeEntry(namespace, subject, key);
   }
 
   /** All keys of a kind, to find deleted objects after a relist. */
@@ -141,7 +142,7 @@ export class RbacIndex {
     return all.map((key) => key.slice(prefix.length));
   }
 
-  /** The binding that allows a request; otherwise the errors of bound but missing roles. */
+  /** The binding that allows a request; otherwise the errors of bindings whose role is missing. */
   find(user: User, request: RequestInfo): { readonly reason: string } | readonly string[] {
     const dangling: string[] = [];
     const keys = request.isResource ? resourceKeys(request) : [];
@@ -150,7 +151,7 @@ export class RbacIndex {
         (request.isResource
           ? findResource(compiled, keys, request.name)
           : findPath(compiled, request)) ?? findWide(compiled, request);
-      if (grant !== undefined) return grant.bound;
+      if (grant !== undefined) return grant.binding;
       dangling.push(...compiled.dangling);
     }
     return dangling;
@@ -165,11 +166,11 @@ export class RbacIndex {
     const dangling: string[] = [];
     const seen = new Set<string>();
     for (const grants of this.grantsFor(user, namespace)) {
-      for (const [key, { role, danglingText }] of grants.bounds) {
+      for (const [key, { role, danglingText }] of grants.bindings) {
         // A binding that matches the user through several subjects counts once.
-        const once = `${role} ${key}`;
-        if (seen.has(once)) continue;
-        seen.add(once);
+        const roleAndBinding = `${role} ${key}`;
+        if (seen.has(roleAndBinding)) continue;
+        seen.add(roleAndBinding);
         const found = this.roles.get(role);
         if (found === undefined) dangling.push(danglingText);
         else rules.push(...found.rules);
@@ -198,42 +199,42 @@ export class RbacIndex {
     }
   }
 
-  private boundOf(kind: BindingKind, binding: Binding, subject: Subject): Bound {
+  private bindingOf(kind: BindingKind, binding: Binding, subject: Subject): SubjectBinding {
     const { name, namespace = "" } = binding.metadata;
     const { roleRef } = binding;
     const isLocal = kind === "RoleBinding";
-    const shown = isLocal ? `${name}/${namespace}` : name;
+    const bindingName = isLocal ? `${name}/${namespace}` : name;
     const account = `${subject.name}/${subject.namespace || namespace}`;
-    const whom = subject.kind === "ServiceAccount" ? account : subject.name;
+    const subjectName = subject.kind === "ServiceAccount" ? account : subject.name;
     return {
       role: roleKey(roleRef, namespace),
       reason:
-        `${kind} ${goQuote(shown)} of ${roleRef.kind} ${goQuote(roleRef.name)} ` +
-        `to ${subject.kind} ${goQuote(whom)}`,
+        `${kind} ${goQuote(bindingName)} of ${roleRef.kind} ${goQuote(roleRef.name)} ` +
+        `to ${subject.kind} ${goQuote(subjectName)}`,
       danglingText: `${roleRef.kind.toLowerCase()}.${this.group} ${goQuote(roleRef.name)} not found`,
     };
   }
 
-  private grantsOf(namespace: string, who: string): Grants {
-    const bySubject = orMake(this.scopes, namespace, () => new Map<string, Grants>());
-    return orMake(bySubject, who, () => new Grants());
+  private grantsOf(namespace: string, subject: string): Grants {
+    const bySubject = getOrInsert(this.scopes, namespace, () => new Map<string, Grants>());
+    return getOrInsert(bySubject, subject, () => new Grants());
   }
 
   private dependentsOf(role: string): Set<Grants> {
-    return orMake(this.dependents, role, () => new Set<Grants>());
+    return getOrInsert(this.dependents, role, () => new Set<Grants>());
   }
 
-  private removeEntry(namespace: string, who: string, key: string): void {
+  private removeEntry(namespace: string, subject: string, key: string): void {
     const bySubject = this.scopes.get(namespace);
-    const grants = bySubject?.get(who);
-    const bound = grants?.bounds.get(key);
-    if (bySubject === undefined || grants === undefined || bound === undefined) return;
-    grants.bounds.delete(key);
+    const grants = bySubject?.get(subject);
+    const binding = grants?.bindings.get(key);
+    if (bySubject === undefined || grants === undefined || binding === undefined) return;
+    grants.bindings.delete(key);
     grants.compiled = undefined;
-    const dependents = this.dependentsOf(bound.role);
-    if (!uses(grants, bound.role)) dependents.delete(grants);
-    if (dependents.size === 0) this.dependents.delete(bound.role);
-    if (grants.bounds.size === 0) bySubject.delete(who);
+    const dependents = this.dependentsOf(binding.role);
+    if (!uses(grants, binding.role)) dependents.delete(grants);
+    if (dependents.size === 0) this.dependents.delete(binding.role);
+    if (grants.bindings.size === 0) bySubject.delete(subject);
     if (bySubject.size === 0) this.scopes.delete(namespace);
   }
 
@@ -242,8 +243,8 @@ export class RbacIndex {
   }
 }
 
-function uses({ bounds }: Grants, role: string): boolean {
-  for (const bound of bounds.values()) if (bound.role === role) return true;
+function uses({ bindings }: Grants, role: string): boolean {
+  for (const binding of bindings.values()) if (binding.role === role) return true;
   return false;
 }
 
@@ -260,13 +261,16 @@ export function roleKey(
   return objectKey(kind === "Role" ? namespace : "", name);
 }
 
-/** Key of a subject; undefined = unknown kind. A ServiceAccount has the key of its user. */
-function subjectKey({ kind, name, namespace }: Subject, own: string): string | undefined {
+/**
+ * Key of a subject of a binding in namespace `ofBinding`. A ServiceAccount has the key of its user.
+ * Undefined = unknown kind, or a ServiceAccount without a namespace.
+ */
+function subjectKey({ kind, name, namespace }: Subject, ofBinding: string): string | undefined {
   if (kind === "User") return `user ${name}`;
   if (kind === "Group") return `group ${name}`;
-  const home = namespace || own;
-  if (kind !== "ServiceAccount" || home === "") return undefined;
-  return `user system:serviceaccount:${home}:${name}`;
+  const ofAccount = namespace || ofBinding;
+  if (kind !== "ServiceAccount" || ofAccount === "") return undefined;
+  return `user system:serviceaccount:${ofAccount}:${name}`;
 }
 
 /** Maximum number of keys per rule: three lists of a thousand would make a billion. */
@@ -278,21 +282,21 @@ function compile(grants: Grants, roles: ReadonlyMap<string, Role>): Compiled {
   const prefixes: PrefixGrant[] = [];
   const wide: WideGrant[] = [];
   const dangling: string[] = [];
-  for (const bound of grants.bounds.values()) {
-    const role = roles.get(bound.role);
-    if (role === undefined) dangling.push(bound.danglingText);
+  for (const binding of grants.bindings.values()) {
+    const role = roles.get(binding.role);
+    if (role === undefined) dangling.push(binding.danglingText);
     for (const rule of role?.rules ?? []) {
       const names = rule.resourceNames ?? [];
-      const grant: Grant = { names: names.length === 0 ? undefined : new Set(names), bound };
+      const grant: Grant = { names: names.length === 0 ? undefined : new Set(names), binding };
       if (ruleSize({ ...rule, resourceNames: [] }) > maxKeys) {
         wide.push({ rule, grant });
         continue;
       }
-      for (const key of ruleKeys(rule)) orMake(resources, key, () => []).push(grant);
+      for (const key of ruleKeys(rule)) getOrInsert(resources, key, () => []).push(grant);
       for (const url of rule.nonResourceURLs ?? []) {
         const prefix = pathPrefix(url);
         if (prefix !== undefined) prefixes.push({ verbs: new Set(rule.verbs), prefix, grant });
-        else for (const verb of rule.verbs) orMake(paths, `${verb} ${url}`, () => grant);
+        else for (const verb of rule.verbs) getOrInsert(paths, `${verb} ${url}`, () => grant);
       }
     }
   }
@@ -347,7 +351,7 @@ function findWide({ wide }: Compiled, request: RequestInfo): Grant | undefined {
   return wide.find(({ rule }) => allows(rule, request))?.grant;
 }
 
-function orMake<K, V>(map: Map<K, V>, key: K, make: () => V): V {
+function getOrInsert<K, V>(map: Map<K, V>, key: K, make: () => V): V {
   const known = map.get(key);
   if (known !== undefined) return known;
   const made = make();

@@ -14,7 +14,10 @@ export interface ReviewChecks {
   readonly isLocal: boolean;
 }
 
-/** Metadata must be empty, except managedFields. @throws 422 with all problems */
+/**
+ * Validates a review.
+ * @throws StatusError 422 with all problems
+ */
 export function checkReview(review: any, checks: ReviewChecks): void {
   const problems = new Problems();
   checkSpec(review.spec, checks, problems);
@@ -29,7 +32,7 @@ function checkSpec(review: any, { namesUser }: ReviewChecks, problems: Problems)
   if (resourceAttributes !== undefined && nonResourceAttributes !== undefined) {
     problems.invalid(
       spec.child("nonResourceAttributes"),
-      shownPath(nonResourceAttributes),
+      goValueOf(nonResourceAttributes),
       "cannot be specified in combination with resourceAttributes",
     );
   }
@@ -41,27 +44,31 @@ function checkSpec(review: any, { namesUser }: ReviewChecks, problems: Problems)
     problems.invalid(spec.child("user"), "", "at least one of user or group must be specified");
   }
   if (resourceAttributes === undefined) return;
-  const place = spec.child("resourceAttributes");
+  const attributesPath = spec.child("resourceAttributes");
   const { fieldSelector, labelSelector } = resourceAttributes;
-  checkSelector(fieldSelector, place.child("fieldSelector"), { problems, ofLabels: false });
-  checkSelector(labelSelector, place.child("labelSelector"), { problems, ofLabels: true });
+  checkSelector(fieldSelector, attributesPath.child("fieldSelector"), {
+    problems,
+    ofLabels: false,
+  });
+  checkSelector(labelSelector, attributesPath.child("labelSelector"), { problems, ofLabels: true });
 }
 
-/** Prints nonResourceAttributes like Go's `%v`. */
-function shownPath({ path = "", verb = "" }: { readonly path?: string; readonly verb?: string }) {
+/** nonResourceAttributes with Go's field names, as the message prints them. */
+function goValueOf({ path = "", verb = "" }: { readonly path?: string; readonly verb?: string }) {
   return { Path: path, Verb: verb };
 }
 
+/** Metadata must be empty, except managedFields and the namespace of a local review. */
 function checkMetadata(metadata: any, { isLocal }: ReviewChecks, problems: Problems): void {
-  const { managedFields: _kept, namespace, ...own } = metadata;
-  const kept = isLocal || !namespace ? own : { ...own, namespace };
-  const isFull = Object.values(kept).some((value) => value !== null && value !== undefined);
+  const { managedFields: _managedFields, namespace, ...others } = metadata;
+  const checked = isLocal || !namespace ? others : { ...others, namespace };
+  const isSet = Object.values(checked).some((value) => value !== null && value !== undefined);
   const detail = isLocal ? "must be empty except for namespace" : "must be empty";
-  if (isFull) problems.invalid(Path.of("metadata"), metadata, detail);
+  if (isSet) problems.invalid(Path.of("metadata"), metadata, detail);
 }
 
-function checkLocal({ spec: asked, metadata }: any, problems: Problems): void {
-  const { resourceAttributes, nonResourceAttributes } = asked;
+function checkLocal({ spec: reviewed, metadata }: any, problems: Problems): void {
+  const { resourceAttributes, nonResourceAttributes } = reviewed;
   if (resourceAttributes !== undefined && resourceAttributes.namespace !== metadata.namespace) {
     problems.invalid(
       spec.child("resourceAttributes", "namespace"),
@@ -70,9 +77,11 @@ function checkLocal({ spec: asked, metadata }: any, problems: Problems): void {
     );
   }
   if (nonResourceAttributes !== undefined) {
-    const shown = shownPath(nonResourceAttributes);
-    const place = spec.child("nonResourceAttributes");
-    problems.invalid(place, shown, "disallowed on this kind of request");
+    problems.invalid(
+      spec.child("nonResourceAttributes"),
+      goValueOf(nonResourceAttributes),
+      "disallowed on this kind of request",
+    );
   }
 }
 
@@ -98,22 +107,22 @@ function checkSelector(
     problems.required(path.child("requirements"), detail);
   }
   for (const [index, requirement] of requirements.entries()) {
-    const place = path.child("requirements").index(index);
+    const itemPath = path.child("requirements").index(index);
     if (!ofLabels && requirement.key === "") {
-      problems.required(place.child("key"), "must be specified");
+      problems.required(itemPath.child("key"), "must be specified");
     }
-    checkValues(requirement, place.child("values"), problems);
-    if (ofLabels) checkLabelWords(requirement, place, problems);
+    checkValues(requirement, itemPath.child("values"), problems);
+    if (ofLabels) checkLabelSyntax(requirement, itemPath, problems);
   }
 }
 
-interface Words {
+interface Requirement {
   readonly key: string;
   readonly operator: string;
   readonly values?: readonly string[];
 }
 
-function checkValues({ operator, values = [] }: Words, path: Path, problems: Problems): void {
+function checkValues({ operator, values = [] }: Requirement, path: Path, problems: Problems): void {
   if (["In", "NotIn"].includes(operator) && values.length === 0) {
     problems.required(path, "must be specified when `operator` is 'In' or 'NotIn'");
   }
@@ -123,11 +132,11 @@ function checkValues({ operator, values = [] }: Words, path: Path, problems: Pro
   }
 }
 
-function checkLabelWords({ key, values = [] }: Words, place: Path, problems: Problems): void {
-  for (const message of isQualifiedName(key)) problems.invalid(place.child("key"), key, message);
+function checkLabelSyntax({ key, values = [] }: Requirement, path: Path, problems: Problems): void {
+  for (const message of isQualifiedName(key)) problems.invalid(path.child("key"), key, message);
   for (const [index, value] of values.entries()) {
     for (const message of isLabelValue(value)) {
-      problems.invalid(place.child("values").index(index), value, message);
+      problems.invalid(path.child("values").index(index), value, message);
     }
   }
 }

@@ -23,25 +23,25 @@ export function accessReviews(
   domain: Domain,
 ): readonly (readonly [string, CreateHandler])[] {
   const group = resolve("authorization.{api}", domain);
-  const about = (
+  const reviewOf = (
     checks: { readonly namesUser: boolean; readonly isLocal: boolean },
-    whom: (question: VirtualCreate) => User,
+    reviewedUser: (create: VirtualCreate) => User,
   ): CreateHandler => ({
-    handle: async (question) => {
-      const { object } = question;
+    handle: async (create) => {
+      const { object } = create;
       if (checks.isLocal) defaultNamespace(object);
       checkReview(object, { group, ...checks });
-      const status = await judge(authorizer, whom(question), object.spec);
+      const status = await decide(authorizer, reviewedUser(create), object.spec);
       return { metadata: object.metadata, spec: object.spec, status };
     },
   });
-  const named = ({ object }: VirtualCreate) => userOf(object.spec);
-  const self = ({ request }: VirtualCreate) => request.user;
+  const userInSpec = ({ object }: VirtualCreate) => userOf(object.spec);
+  const requestUser = ({ request }: VirtualCreate) => request.user;
   return [
-    ["/subjectaccessreviews/", about({ namesUser: true, isLocal: false }, named)],
-    ["/localsubjectaccessreviews/", about({ namesUser: true, isLocal: true }, named)],
-    ["/selfsubjectaccessreviews/", about({ namesUser: false, isLocal: false }, self)],
-    ["/selfsubjectrulesreviews/", { handle: (question) => listRules(authorizer, question) }],
+    ["/subjectaccessreviews/", reviewOf({ namesUser: true, isLocal: false }, userInSpec)],
+    ["/localsubjectaccessreviews/", reviewOf({ namesUser: true, isLocal: true }, userInSpec)],
+    ["/selfsubjectaccessreviews/", reviewOf({ namesUser: false, isLocal: false }, requestUser)],
+    ["/selfsubjectrulesreviews/", { handle: (create) => listRules(authorizer, create) }],
   ];
 }
 
@@ -55,7 +55,8 @@ function userOf({ user = "", uid = "", groups = [], extra = {} }: any): User {
   return { name: user, uid, groups, extra: new Map(Object.entries(extra)) };
 }
 
-async function judge(authorizer: Authorizer, user: User, spec: any): Promise<object> {
+/** Status of a review: the decision of the authorizer for the spec. */
+async function decide(authorizer: Authorizer, user: User, spec: any): Promise<object> {
   const { resourceAttributes, nonResourceAttributes } = spec;
   if (resourceAttributes === undefined) {
     const { path = "", verb = "" } = nonResourceAttributes;
@@ -72,16 +73,22 @@ async function judge(authorizer: Authorizer, user: User, spec: any): Promise<obj
     ...(field.terms === undefined ? {} : { fieldTerms: field.terms }),
     ...(label.terms === undefined ? {} : { labelTerms: label.terms }),
   };
-  const left = [...told("fieldSelector", field), ...told("labelSelector", label)];
-  return statusOf(await authorizer.authorize(attributes), left);
+  const parseErrors = [
+    ...parseErrorOf("fieldSelector", field),
+    ...parseErrorOf("labelSelector", label),
+  ];
+  return statusOf(await authorizer.authorize(attributes), parseErrors);
 }
 
-function told(name: string, { left }: ReadSelector): readonly string[] {
-  return left === "" ? [] : [`spec.resourceAttributes.${name} ${left} due to parse error`];
+function parseErrorOf(name: string, { dropped }: ReadSelector): readonly string[] {
+  return dropped === "" ? [] : [`spec.resourceAttributes.${name} ${dropped} due to parse error`];
 }
 
-function statusOf({ verdict, reason, error = "" }: Decision, left: readonly string[]): object {
-  const evaluationError = aggregate([error, ...left].filter(Boolean));
+function statusOf(
+  { verdict, reason, error = "" }: Decision,
+  parseErrors: readonly string[],
+): object {
+  const evaluationError = aggregate([error, ...parseErrors].filter(Boolean));
   return {
     allowed: verdict === "allow",
     ...(verdict === "deny" ? { denied: true } : {}),

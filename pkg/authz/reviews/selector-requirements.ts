@@ -1,7 +1,7 @@
 import { parseFieldSelector, parseLabelSelector, StatusError } from "#meta";
 import type { SelectorTerm } from "#request";
 
-/** Selector in a review: raw or parsed, or neither. */
+/** Selector in a review: raw text or requirements, or neither. */
 export interface SelectorAttributes {
   readonly rawSelector?: string;
   readonly requirements?: readonly SelectorRequirement[];
@@ -14,13 +14,16 @@ interface SelectorRequirement {
 }
 
 export interface ReadSelector {
-  /** Parsed terms; undefined = unrestricted. Dropping unparsable parts only widens the request. */
+  /**
+   * Parsed terms; undefined = unrestricted. Terms that cannot be parsed are dropped, which makes the reviewed
+   * request wider and so never more permitted.
+   */
   readonly terms: readonly SelectorTerm[] | undefined;
-  /** What was dropped, for Kubernetes' message; "" = nothing. */
-  readonly left: "" | "ignored" | "partially ignored";
+  /** Which terms were dropped, in the words of Kubernetes' message; "" = none. */
+  readonly dropped: "" | "ignored" | "partially ignored";
 }
 
-const unrestricted: ReadSelector = { terms: undefined, left: "" };
+const unrestricted: ReadSelector = { terms: undefined, dropped: "" };
 
 /** Parses a field selector. */
 export function fieldTermsOf(text: string): readonly SelectorTerm[] {
@@ -72,10 +75,10 @@ function readSelector(
   const { rawSelector = "", requirements = [] } = selector ?? {};
   if (rawSelector !== "") {
     try {
-      return { terms: parse(rawSelector), left: "" };
+      return { terms: parse(rawSelector), dropped: "" };
     } catch (error) {
       if (!(error instanceof StatusError)) throw error;
-      return { terms: undefined, left: "ignored" };
+      return { terms: undefined, dropped: "ignored" };
     }
   }
   if (requirements.length === 0) return unrestricted;
@@ -84,8 +87,8 @@ function readSelector(
     operator: operator as SelectorTerm["operator"],
     values,
   }));
-  if (terms.length === requirements.length) return { terms, left: "" };
+  if (terms.length === requirements.length) return { terms, dropped: "" };
   return terms.length === 0
-    ? { terms: undefined, left: "ignored" }
-    : { terms, left: "partially ignored" };
+    ? { terms: undefined, dropped: "ignored" }
+    : { terms, dropped: "partially ignored" };
 }

@@ -26,12 +26,12 @@ function fields(name: string, types: Readonly<Record<string, CelType>>): CelType
   return objectOf({ name, field: (key) => known.get(key) });
 }
 
-function texts(...names: readonly string[]): Readonly<Record<string, CelType>> {
+function strings(...names: readonly string[]): Readonly<Record<string, CelType>> {
   return Object.fromEntries(names.map((name) => [name, string]));
 }
 
 const requirement = fields("kubernetes.SelectorRequirement", {
-  ...texts("key", "operator"),
+  ...strings("key", "operator"),
   values: listOf(string),
 });
 const selector = fields("kubernetes.SelectorAttributes", {
@@ -40,12 +40,12 @@ const selector = fields("kubernetes.SelectorAttributes", {
 });
 const requestType = fields("kubernetes.SubjectAccessReviewSpec", {
   resourceAttributes: fields("kubernetes.ResourceAttributes", {
-    ...texts("namespace", "verb", "group", "version", "resource", "subresource", "name"),
+    ...strings("namespace", "verb", "group", "version", "resource", "subresource", "name"),
     fieldSelector: selector,
     labelSelector: selector,
   }),
-  nonResourceAttributes: fields("kubernetes.NonResourceAttributes", texts("path", "verb")),
-  ...texts("user", "uid"),
+  nonResourceAttributes: fields("kubernetes.NonResourceAttributes", strings("path", "verb")),
+  ...strings("user", "uid"),
   groups: listOf(string),
   extra: mapOf(string, listOf(string)),
 });

@@ -27,7 +27,7 @@ const request: RequestInfo = {
 const user = { name: "u", uid: "1", groups: ["g"], extra: new Map([["k", ["v"]]]) };
 const term = { key: "spec.nodeName", operator: "In", values: ["n1"] } as const;
 
-describe("the webhook authorizer", () => {
+describe("WebhookAuthorizer", () => {
   let heard: any[];
   let status: object | Error;
   let now: number;
@@ -90,7 +90,7 @@ describe("the webhook authorizer", () => {
     ]);
   });
 
-  it("sends v1beta1, in which the field of groups is group", async () => {
+  it("sends the groups as `group` in v1beta1", async () => {
     const path = { ...request, isResource: false, path: "/x", verb: "get" };
     await ask(authorizer({ version: "v1beta1" }), { request: path });
     const { apiVersion, spec } = heard[0];
@@ -143,7 +143,7 @@ describe("the webhook authorizer", () => {
     assert.equal(heard.length, 4);
   });
 
-  it("caches no large reviews, and a limited number of responses", async () => {
+  it("does not cache large reviews, and limits the number of cached decisions", async () => {
     const own = authorizer();
     const long = { request: { ...request, name: "n".repeat(10_000) } };
     await ask(own, long);
@@ -192,7 +192,7 @@ describe("the webhook authorizer", () => {
       });
     }
 
-    it("that are invalid are rejected", () => {
+    it("rejects invalid ones", () => {
       assert.match(
         compiler("request.nothing").program ? "" : fault("request.nothing"),
         /undefined/,
@@ -206,7 +206,7 @@ describe("the webhook authorizer", () => {
     }
   });
 
-  it("is asked in its place among authorizers", async () => {
+  it("is called in its place among authorizers", async () => {
     const says = (decision: Decision) => ({ authorize: async () => decision });
     status = new WebhookFault("down", undefined, true);
     const last = says({ verdict: "allow", reason: "last" });
@@ -226,7 +226,7 @@ describe("the webhook authorizer", () => {
     assert.equal(error, "webhook authorizer does not support user rule resolution");
   });
 
-  it("is not asked if another authorizer decides", async () => {
+  it("is not called if another authorizer decides", async () => {
     const says = (decision: Decision) => ({ authorize: async () => decision });
     status = new WebhookFault("down", undefined, true);
     const refusal: Decision = { verdict: "deny", reason: "never", error: "own" };

@@ -59,8 +59,10 @@ export class WebhookAuthorizer implements Authorizer {
     }
     const spec = specOf(attributes);
     const key = createHash("sha256").update(JSON.stringify(spec)).digest("base64");
-    const known = this.decisions.get(key);
-    if (known !== undefined && known.until > this.options.clock.monotonic()) return known.decision;
+    const cached = this.decisions.get(key);
+    if (cached !== undefined && cached.until > this.options.clock.monotonic()) {
+      return cached.decision;
+    }
     let call = this.pendingCalls.get(key);
     if (call === undefined) {
       const isCacheable = lengthOf(attributes) < maxCachedLength;
@@ -83,26 +85,27 @@ export class WebhookAuthorizer implements Authorizer {
       kind: "SubjectAccessReview",
       apiVersion: resolve(`authorization.{api}/${version}`, domain),
       metadata: { creationTimestamp: null },
-      spec: version === "v1" ? spec : oldSpec(spec),
+      spec: version === "v1" ? spec : v1beta1Spec(spec),
       status: { allowed: false },
     };
-    let answer: unknown;
+    let response: unknown;
     try {
-      answer = await client.post(review);
+      response = await client.post(review);
     } catch (error) {
       if (!(error instanceof WebhookFault)) throw error;
       report(error);
       return this.failed(error.message);
     }
-    const decision = decisionOf(answer);
+    const decision = decisionOf(response);
     const ttlMs = decision.verdict === "allow" ? authorizedMs : unauthorizedMs;
     if (key !== undefined && ttlMs > 0) {
-      const kept = { decision, until: clock.monotonic() + ttlMs };
-      setBounded(this.decisions, [key, kept], capacity);
+      const cached = { decision, until: clock.monotonic() + ttlMs };
+      setBounded(this.decisions, [key, cached], capacity);
     }
     return decision;
   }
 
+  /** Decision by the failure policy. */
   private failed(error: string): Decision {
     return { verdict: this.options.onFailure, reason: "", error };
   }
@@ -166,20 +169,20 @@ function selector(name: string, terms: readonly SelectorTerm[] = []): object {
 }
 
 function withoutEmpty(fields: Readonly<Record<string, unknown>>): object {
-  const isFull = (value: unknown) =>
+  const isSet = (value: unknown) =>
     typeof value === "object" ? Object.keys(value ?? {}).length > 0 : value !== "";
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => isFull(value)));
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => isSet(value)));
 }
 
 /** Spec in v1beta1, in which `groups` is named `group`. */
-function oldSpec({ groups, ...spec }: ReviewSpec): ReviewSpec {
+function v1beta1Spec({ groups, ...spec }: ReviewSpec): ReviewSpec {
   return groups === undefined ? spec : { ...spec, group: groups };
 }
 
 function decisionOf(review: unknown): Decision {
   const { status } = (review ?? {}) as { readonly status?: Readonly<Record<string, unknown>> };
-  const { allowed = false, denied = false, reason: said } = status ?? {};
-  const reason = typeof said === "string" ? said : "";
+  const { allowed = false, denied = false, reason: text } = status ?? {};
+  const reason = typeof text === "string" ? text : "";
   if (allowed === true && denied === true) {
     const error = "webhook subject access review returned both allow and deny response";
     return { verdict: "deny", reason, error };
