@@ -20,7 +20,7 @@ import { RequestAudit } from "./request-audit.ts";
 import { type TruncateOptions, truncating } from "./truncate.ts";
 import { WebhookBackend } from "./webhook.ts";
 
-/** `--audit-log-mode`: whether requests wait for their events, and fail if an event is lost. */
+/** `--audit-log-mode`: whether requests wait for their events (`blocking`), and fail if one is lost. */
 export type AuditMode = "batch" | "blocking" | "blocking-strict";
 
 interface Delivery {
@@ -103,30 +103,35 @@ export const auditMetrics: readonly MetricDefinition[] = [
  */
 export async function startAuditor(options: AuditorOptions): Promise<RunningAuditor> {
   const { clock, domain, instruments } = options;
-  const judge = policyEvaluator(readPolicy(options.policy, domain));
-  const givenUp = new AbortController();
-  const backend = await backendOf(options, givenUp.signal);
+  const evaluate = policyEvaluator(readPolicy(options.policy, domain));
+  // Aborts writes that do not end within the grace period of a shutdown.
+  const abort = new AbortController();
+  const backend = await backendOf(options, abort.signal);
   const parts = {
     backend,
     clock,
     domain,
     onEvent: () => instruments.add(eventTotal, {}, 1),
-    onRefusal: () => instruments.add(rejectedTotal, {}, 1),
+    onRejection: () => instruments.add(rejectedTotal, {}, 1),
   };
   return {
     begin(request: AuditedRequest): AuditTrail | undefined {
-      const decision = judge(request.info, request.user);
+      const decision = evaluate(request.info, request.user);
       const { level } = decision;
       instruments.add(levelTotal, { level }, 1);
       return level === "None" ? undefined : new RequestAudit(request, decision, parts);
     },
-    close: (graceMs) => closing(backend, givenUp, graceMs),
+    close: (graceMs) => closeWithin(graceMs, backend, abort),
   };
 }
 
-async function closing(backend: Backend, givenUp: AbortController, graceMs: number): Promise<void> {
-  const late = new Error("the server is shutting down");
-  const timer = setTimeout(() => givenUp.abort(late), graceMs);
+async function closeWithin(
+  graceMs: number,
+  backend: Backend,
+  abort: AbortController,
+): Promise<void> {
+  const reason = new Error("the server is shutting down");
+  const timer = setTimeout(() => abort.abort(reason), graceMs);
   try {
     await backend.close();
   } finally {
@@ -134,7 +139,7 @@ async function closing(backend: Backend, givenUp: AbortController, graceMs: numb
   }
 }
 
-async function backendOf(options: AuditorOptions, givenUp: AbortSignal): Promise<Backend> {
+async function backendOf(options: AuditorOptions, signal: AbortSignal): Promise<Backend> {
   const { clock, domain, log, webhook, instruments, report, tracer = noTracer } = options;
   const onLoss: OnLoss = (plugin, error, count) => {
     instruments.add(errorTotal, { plugin }, count);
@@ -144,8 +149,8 @@ async function backendOf(options: AuditorOptions, givenUp: AbortSignal): Promise
   const backends: Backend[] = [];
   if (log !== undefined) {
     const sink = await sinkOf(log, options);
-    const written = new LogBackend(sink, { format: log.format, apiVersion, onLoss });
-    backends.push(delivered(written, log, { ...options, onLoss }));
+    const logBackend = new LogBackend(sink, { format: log.format, apiVersion, onLoss });
+    backends.push(withDelivery(logBackend, log, { ...options, onLoss }));
   }
   if (webhook !== undefined) {
     const client = webhookClient({
@@ -156,8 +161,8 @@ async function backendOf(options: AuditorOptions, givenUp: AbortSignal): Promise
       tracer,
       isRetriable: () => true,
     });
-    const sent = new WebhookBackend(client, { apiVersion, onLoss, signal: givenUp });
-    backends.push(delivered(sent, webhook, { ...options, onLoss }));
+    const webhookBackend = new WebhookBackend(client, { apiVersion, onLoss, signal });
+    backends.push(withDelivery(webhookBackend, webhook, { ...options, onLoss }));
   }
   return unionBackend(backends);
 }
@@ -167,21 +172,22 @@ async function sinkOf(
   { clock, report }: AuditorOptions,
 ): Promise<LineSink> {
   if (typeof to !== "string") return streamSink(to);
-  return RotatingFile.open(to, rotation, { clock, onFault: report });
+  return RotatingFile.open(to, rotation, { clock, onError: report });
 }
 
-function delivered(
+/** Wraps a backend to truncate events, and to deliver them by its mode. */
+function withDelivery(
   backend: Backend,
   { mode, batch, truncate }: Delivery,
   parts: { readonly clock: Clock; readonly domain: Domain; readonly onLoss: OnLoss },
 ): Backend {
-  const cut = truncate === undefined ? backend : truncating(backend, truncate, parts);
+  const inner = truncate === undefined ? backend : truncating(backend, truncate, parts);
   switch (mode) {
     case "batch":
-      return new BufferedBackend(cut, batch, parts);
+      return new BufferedBackend(inner, batch, parts);
     case "blocking":
-      return ignoringErrors(cut);
+      return ignoringErrors(inner);
     case "blocking-strict":
-      return cut;
+      return inner;
   }
 }

@@ -3,8 +3,8 @@ import type { AuditEvent } from "./event.ts";
 /** An audit backend. */
 export interface Backend {
   /**
-   * Writes events. A promise resolves when they are stored, and rejects if they are lost; undefined =
-   * accepted without waiting.
+   * Writes events. The promise resolves when they are written, and rejects if they are lost; undefined = the
+   * backend has accepted them, and writes them later.
    */
   write(events: readonly AuditEvent[]): Promise<void> | undefined;
   /** Writes all accepted events and releases resources. */
@@ -28,8 +28,8 @@ export function unionBackend(backends: readonly Backend[]): Backend {
   if (only !== undefined && backends.length === 1) return only;
   return {
     write: (events) => {
-      const waits = backends.flatMap((backend) => backend.write(events) ?? []);
-      return waits.length === 0 ? undefined : Promise.all(waits).then(() => undefined);
+      const writes = backends.flatMap((backend) => backend.write(events) ?? []);
+      return writes.length === 0 ? undefined : Promise.all(writes).then(() => undefined);
     },
     close: async () => {
       await Promise.all(backends.map((backend) => backend.close()));

@@ -57,7 +57,7 @@ describe("batches of events", () => {
     assert.equal(lost, 1);
   });
 
-  it("are sent when due", async () => {
+  it("are sent after the maximum wait", async () => {
     const buffer = batches({ maxWaitMs: 0 });
     buffer.write([event(1)]);
     assert.deepEqual(slow.batches, []);
@@ -67,7 +67,7 @@ describe("batches of events", () => {
     await buffer.close();
   });
 
-  it("drop events that exceed the buffer, in number or in bytes", async () => {
+  it("drop events that exceed the buffer, in number or in length", async () => {
     slow.held = true;
     const buffer = batches({ bufferSize: 3, maxSize: 100 });
     for (let id = 1; id <= 4; id++) buffer.write([event(id)]);

@@ -13,8 +13,8 @@ export interface BatchOptions {
   readonly throttle?: { readonly perSecond: number; readonly burst: number } | undefined;
 }
 
-/** Maximum bytes of buffered bodies; excess events are dropped. */
-const maxBytes = 256 * 1024 * 1024;
+/** Maximum length of buffered bodies in characters; excess events are dropped. */
+const maxBufferedLength = 256 * 1024 * 1024;
 /** Maximum number of concurrent batches. */
 const maxConcurrent = 32;
 
@@ -25,13 +25,14 @@ interface BatchParts {
 
 /** Backend of mode `batch`: buffers events until a batch is full or due, without delaying requests. */
 export class BufferedBackend implements Backend {
-  private waiting: AuditEvent[] = [];
-  private waitingBytes = 0;
-  private readonly underWay = new Set<Promise<void>>();
+  private buffer: AuditEvent[] = [];
+  private bufferedLength = 0;
+  private readonly inFlight = new Set<Promise<void>>();
   private timer: NodeJS.Timeout | undefined;
   private closed = false;
+  /** Tokens of the rate limit, at the time of `refilledAt` (monotonic, in ms). */
   private tokens: number;
-  private refilled: number;
+  private refilledAt: number;
 
   constructor(
     private readonly next: Backend,
@@ -39,20 +40,20 @@ export class BufferedBackend implements Backend {
     private readonly parts: BatchParts,
   ) {
     this.tokens = options.throttle?.burst ?? 0;
-    this.refilled = parts.clock.monotonic();
+    this.refilledAt = parts.clock.monotonic();
   }
 
   write(events: readonly AuditEvent[]): undefined {
     for (const event of events) {
-      const bytes = bodyBytes(event);
-      const isFull = this.waiting.length >= this.options.bufferSize;
-      if (this.closed || isFull || this.waitingBytes + bytes > maxBytes) {
-        const story = this.closed ? "the server is shutting down" : "audit buffer queue blocked";
-        this.parts.onLoss("buffered", new Error(story), 1);
+      const length = bodyLength(event);
+      const isFull = this.buffer.length >= this.options.bufferSize;
+      if (this.closed || isFull || this.bufferedLength + length > maxBufferedLength) {
+        const reason = this.closed ? "the server is shutting down" : "audit buffer queue blocked";
+        this.parts.onLoss("buffered", new Error(reason), 1);
         continue;
       }
-      this.waiting.push(event);
-      this.waitingBytes += bytes;
+      this.buffer.push(event);
+      this.bufferedLength += length;
     }
     this.sendFull();
   }
@@ -61,15 +62,16 @@ export class BufferedBackend implements Backend {
   async close(): Promise<void> {
     this.closed = true;
     clearTimeout(this.timer);
-    while (this.waiting.length > 0) await this.send(this.take());
-    await Promise.all(this.underWay);
+    while (this.buffer.length > 0) await this.send(this.take());
+    await Promise.all(this.inFlight);
     await this.next.close();
   }
 
+  /** Sends full batches, and schedules a flush of the rest. */
   private sendFull(): void {
     if (this.closed) return;
-    while (this.waiting.length >= this.options.maxSize) if (!this.sendOne()) return;
-    if (this.waiting.length > 0 && this.timer === undefined)
+    while (this.buffer.length >= this.options.maxSize) if (!this.trySend()) return;
+    if (this.buffer.length > 0 && this.timer === undefined)
       this.scheduleFlush(this.options.maxWaitMs);
   }
 
@@ -78,13 +80,13 @@ export class BufferedBackend implements Backend {
     clearTimeout(this.timer);
     this.timer = setTimeout(() => {
       this.timer = undefined;
-      if (this.waiting.length > 0 && this.sendOne()) this.sendFull();
+      if (this.buffer.length > 0 && this.trySend()) this.sendFull();
     }, ms).unref();
   }
 
   /** Sends a batch; returns false if it must wait for the rate limit or another batch. */
-  private sendOne(): boolean {
-    if (this.underWay.size >= maxConcurrent) return false;
+  private trySend(): boolean {
+    if (this.inFlight.size >= maxConcurrent) return false;
     const wait = this.takeToken();
     if (wait > 0) this.scheduleFlush(wait);
     else void this.send(this.take());
@@ -96,16 +98,17 @@ export class BufferedBackend implements Backend {
       // The backend has reported the loss.
       .catch(() => undefined)
       .finally(() => {
-        this.underWay.delete(sent);
+        this.inFlight.delete(sent);
         this.sendFull();
       });
-    this.underWay.add(sent);
+    this.inFlight.add(sent);
     return sent;
   }
 
+  /** Removes a batch from the buffer. */
   private take(): readonly AuditEvent[] {
-    const batch = this.waiting.splice(0, this.options.maxSize);
-    for (const event of batch) this.waitingBytes -= bodyBytes(event);
+    const batch = this.buffer.splice(0, this.options.maxSize);
+    for (const event of batch) this.bufferedLength -= bodyLength(event);
     return batch;
   }
 
@@ -114,15 +117,15 @@ export class BufferedBackend implements Backend {
     const { throttle } = this.options;
     if (throttle === undefined) return 0;
     const now = this.parts.clock.monotonic();
-    const gained = ((now - this.refilled) / 1000) * throttle.perSecond;
-    this.tokens = Math.min(throttle.burst, this.tokens + Math.max(0, gained));
-    this.refilled = now;
+    const refill = ((now - this.refilledAt) / 1000) * throttle.perSecond;
+    this.tokens = Math.min(throttle.burst, this.tokens + Math.max(0, refill));
+    this.refilledAt = now;
     if (this.tokens < 1) return Math.ceil(((1 - this.tokens) / throttle.perSecond) * 1000);
     this.tokens -= 1;
     return 0;
   }
 }
 
-function bodyBytes({ requestObject = "", responseObject = "" }: AuditEvent): number {
+function bodyLength({ requestObject = "", responseObject = "" }: AuditEvent): number {
   return requestObject.length + responseObject.length;
 }

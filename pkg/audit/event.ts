@@ -2,7 +2,7 @@ import { escapeHtml, formatMicros, goQuote, type Status } from "#meta";
 import type { RequestInfo, User } from "#request";
 import type { Level, Stage } from "./policy-file.ts";
 
-/** An audit event: one stage of a request. Immutable. */
+/** An audit event: one stage of a request. */
 export interface AuditEvent {
   readonly level: Level;
   readonly stage: Stage;
@@ -14,14 +14,15 @@ export interface AuditEvent {
   readonly actingAs: User | undefined;
   readonly sourceAddresses: readonly string[];
   readonly userAgent: string;
-  /** objectRef fields that the path lacks, or "". */
+  /** Fields of objectRef from the object, for those that the path does not have; "" = unknown. */
   readonly object: ObjectNames;
   readonly response: EventResponse | undefined;
   /** Request body as JSON text. */
   readonly requestObject: string | undefined;
   readonly responseObject: string | undefined;
-  /** Time of the request's arrival, in microseconds since 1970. */
+  /** Time at which the request was received, in microseconds since 1970. */
   readonly received: number;
+  /** Time at which the stage was reached, in microseconds since 1970. */
   readonly reached: number;
   readonly annotations: ReadonlyMap<string, string>;
 }
@@ -117,22 +118,22 @@ function timestamp(micros: number): string {
 export function eventLine(event: AuditEvent): string {
   const { user, actingAs, info, object } = event;
   const quotedList = (list: readonly string[]) => list.map(goQuote).join(",");
-  const known = user !== undefined && user.name !== "";
+  const hasUser = user !== undefined && user.name !== "";
   const parts: readonly (readonly [string, string])[] = [
     ["id", event.id],
     ["stage", event.stage],
     ["ip", event.sourceAddresses[0] ?? "<unknown>"],
     ["method", info.verb],
-    ["user", known ? user.name : "<none>"],
-    ["groups", known && user.groups.length > 0 ? quotedList(user.groups) : "<none>"],
+    ["user", hasUser ? user.name : "<none>"],
+    ["groups", hasUser && user.groups.length > 0 ? quotedList(user.groups) : "<none>"],
     ["as", actingAs?.name ?? "<self>"],
     ["asgroups", actingAs === undefined ? "<lookup>" : quotedList(actingAs.groups)],
     ["user-agent", event.userAgent],
     ["namespace", (info.isResource && (info.namespace || object.namespace)) || "<none>"],
     ["uri", event.url],
   ];
-  const shown = parts.map(([name, value]) => `${name}=${goQuote(value)}`);
+  const fields = parts.map(([name, value]) => `${name}=${goQuote(value)}`);
   const response = event.response?.code ?? "<deferred>";
   const time = timestamp(event.received).replace(/\.?0*Z$/, "Z");
-  return `${time} AUDIT: ${shown.join(" ")} response="${response}"`;
+  return `${time} AUDIT: ${fields.join(" ")} response="${response}"`;
 }

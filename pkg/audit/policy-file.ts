@@ -22,30 +22,34 @@ const groupResources = v1("GroupResources", "Resources of one API group.", {
   resourceNames: value(3, list(string), "Names of objects; none = all."),
 });
 
-const policyRule = v1("PolicyRule", "What is kept of the requests that match.", {
-  level: value(1, string, "How much is kept."),
+const policyRule = v1("PolicyRule", "Audit level of the requests that match.", {
+  level: value(1, string, "Audit level of the requests."),
   users: value(2, list(string), "Names of users; none = all."),
   userGroups: value(3, list(string), "Groups of users; none = all."),
   verbs: value(4, list(string), "Verbs; none = all."),
   resources: value(5, list(groupResources), "Resources; none = all."),
-  namespaces: value(6, list(string), "Namespaces, empty = none; no entry = all."),
-  nonResourceURLs: value(7, list(string), "Paths that are no resources; an asterisk may end them."),
-  omitStages: value(8, list(string), "Stages that are left out."),
-  omitManagedFields: pointer(9, bool, "Whether bodies are kept without managed fields."),
+  namespaces: value(6, list(string), 'Namespaces, "" for cluster-scoped resources; none = all.'),
+  nonResourceURLs: value(7, list(string), "Non-resource paths; may end in an asterisk."),
+  omitStages: value(8, list(string), "Stages for which no events are created."),
+  omitManagedFields: pointer(9, bool, "Whether to omit managedFields from bodies."),
 });
 
-const policyV1 = v1("Policy", "Which requests are recorded, and how much of them.", {
+const policyV1 = v1("Policy", "Audit policy: which requests are recorded, and at which level.", {
   metadata: value(
     1,
-    v1("PolicyMetadata", "Name of the policy.", {
-      name: value(1, string, "Has no meaning here."),
-      creationTimestamp: pointer(2, string, "Has no meaning here."),
+    v1("PolicyMetadata", "Metadata of the policy.", {
+      name: value(1, string, "Ignored."),
+      creationTimestamp: pointer(2, string, "Ignored."),
     }),
-    "Name of the policy.",
+    "Metadata of the policy.",
   ),
-  rules: value(2, list(policyRule), "The first that matches decides; none matches = no record."),
-  omitStages: value(3, list(string), "Stages that are left out everywhere."),
-  omitManagedFields: value(4, bool, "Whether bodies are kept without managed fields."),
+  rules: value(
+    2,
+    list(policyRule),
+    "Rules in order; the first that matches applies. Without a match, level None.",
+  ),
+  omitStages: value(3, list(string), "Stages for which no request has events."),
+  omitManagedFields: value(4, bool, "Whether to omit managedFields from bodies."),
 });
 
 export type PolicyRule = Infer<typeof policyRule>;
@@ -76,14 +80,14 @@ function checkRule(rule: PolicyRule, path: Path, problems: Problems): void {
   if (level === "") problems.required(path.child("level"));
   else if (!isLevel(level)) problems.notSupported(path.child("level"), level, levels);
   const urls = rule.nonResourceURLs ?? [];
-  const at = path.child("nonResourceURLs");
-  for (const [index, url] of urls.entries()) checkUrl(url, at.index(index), problems);
+  const urlsPath = path.child("nonResourceURLs");
+  for (const [index, url] of urls.entries()) checkUrl(url, urlsPath.index(index), problems);
   checkResources(rule, path, problems);
   checkStages(rule.omitStages, path.child("omitStages"), problems);
-  const elsewhere = (rule.resources ?? []).length + (rule.namespaces ?? []).length;
-  if (urls.length > 0 && elsewhere > 0) {
+  const resourceFields = (rule.resources ?? []).length + (rule.namespaces ?? []).length;
+  if (urls.length > 0 && resourceFields > 0) {
     const detail = "rules cannot apply to both regular resources and non-resource URLs";
-    problems.invalid(at, urls, detail);
+    problems.invalid(urlsPath, urls, detail);
   }
 }
 
@@ -100,12 +104,12 @@ function checkUrl(url: string, path: Path, problems: Problems): void {
 
 function checkResources({ resources }: PolicyRule, path: Path, problems: Problems): void {
   for (const { group = "", resources: plurals, resourceNames: names } of resources ?? []) {
-    const at = path.child("resources");
+    const resourcesPath = path.child("resources");
     const wrong = group === "" ? [] : isDns1123Subdomain(group);
-    if (wrong.length > 0) problems.invalid(at.child("group"), group, wrong.join(","));
+    if (wrong.length > 0) problems.invalid(resourcesPath.child("group"), group, wrong.join(","));
     if ((names ?? []).length > 0 && (plurals ?? []).length === 0) {
       const detail = "using resourceNames requires at least one resource";
-      problems.invalid(at.child("resourceNames"), names, detail);
+      problems.invalid(resourcesPath.child("resourceNames"), names, detail);
     }
   }
 }

@@ -65,7 +65,7 @@ describe("audit policies", () => {
   it("combine omitted stages; a rule overrides omitManagedFields of the policy", () => {
     const of = (url: string, user: User) => judge(parseRequestInfo("GET", parseTarget(url)!), user);
     const listed = of("/api/v1/nodes", userOf("eve", "auditors"));
-    assert.deepEqual([...listed.omitted], ["Panic", "RequestReceived"]);
+    assert.deepEqual([...listed.omittedStages], ["Panic", "RequestReceived"]);
     assert.equal(listed.omitsManagedFields, true);
     assert.equal(of("/api/v1/pods", nobody).omitsManagedFields, false);
     assert.equal(of("/api/v1/nodes", userOf("x")).level, "None");

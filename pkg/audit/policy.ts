@@ -4,36 +4,41 @@ import { type Level, levels, type Policy, type PolicyRule, type Stage } from "./
 /** Audit level and options of one request. */
 export interface AuditDecision {
   readonly level: Level;
-  readonly omitted: ReadonlySet<Stage>;
+  readonly omittedStages: ReadonlySet<Stage>;
   /** Whether to omit managedFields from bodies. */
   readonly omitsManagedFields: boolean;
 }
 
+/** Names that match; undefined = all. */
 type Names = ReadonlySet<string> | undefined;
 
-interface ReadyRule {
+interface CompiledRule {
   readonly decision: AuditDecision;
   readonly users: Names;
   readonly groups: readonly string[];
   readonly verbs: Names;
   readonly namespaces: Names;
-  readonly resources: readonly ReadyResources[];
+  readonly resources: readonly CompiledResources[];
   readonly paths: readonly string[];
 }
 
-interface ReadyResources {
+interface CompiledResources {
   readonly group: string;
   readonly plurals: readonly string[];
   readonly names: Names;
 }
 
-/** Decision of the first matching rule; without one, level None. */
+/** Compiles a policy: the first matching rule decides; without one, the level is None. */
 export function policyEvaluator(
   policy: Policy,
 ): (info: RequestInfo, user: User | undefined) => AuditDecision {
-  const rules = (policy.rules ?? []).map((rule) => ready(rule, policy));
-  const nothing: AuditDecision = { level: "None", omitted: new Set(), omitsManagedFields: false };
-  return (info, user) => rules.find((rule) => matches(rule, info, user))?.decision ?? nothing;
+  const rules = (policy.rules ?? []).map((rule) => compile(rule, policy));
+  const none: AuditDecision = {
+    level: "None",
+    omittedStages: new Set(),
+    omitsManagedFields: false,
+  };
+  return (info, user) => rules.find((rule) => matches(rule, info, user))?.decision ?? none;
 }
 
 /** Whether a level is at least `least`. */
@@ -41,12 +46,12 @@ export function isAtLeast(level: Level, least: Level): boolean {
   return levels.indexOf(level) >= levels.indexOf(least);
 }
 
-function ready(rule: PolicyRule, policy: Policy): ReadyRule {
+function compile(rule: PolicyRule, policy: Policy): CompiledRule {
   const omitted = [...(policy.omitStages ?? []), ...(rule.omitStages ?? [])];
   return {
     decision: {
       level: rule.level as Level,
-      omitted: new Set(omitted as Stage[]),
+      omittedStages: new Set(omitted as Stage[]),
       omitsManagedFields: rule.omitManagedFields ?? policy.omitManagedFields ?? false,
     },
     users: names(rule.users),
@@ -66,7 +71,7 @@ function names(list: readonly string[] | undefined): Names {
   return list === undefined || list.length === 0 ? undefined : new Set(list);
 }
 
-function matches(rule: ReadyRule, info: RequestInfo, user: User | undefined): boolean {
+function matches(rule: CompiledRule, info: RequestInfo, user: User | undefined): boolean {
   if (rule.users !== undefined && (user === undefined || !rule.users.has(user.name))) return false;
   const { groups } = rule;
   if (groups.length > 0 && !user?.groups.some((group) => groups.includes(group))) return false;
@@ -79,7 +84,7 @@ function matches(rule: ReadyRule, info: RequestInfo, user: User | undefined): bo
 }
 
 /** Whether a rule matches a resource request; cluster-scoped objects have namespace "". */
-function matchesResource({ namespaces, resources }: ReadyRule, info: RequestInfo): boolean {
+function matchesResource({ namespaces, resources }: CompiledRule, info: RequestInfo): boolean {
   if (namespaces !== undefined && !namespaces.has(info.namespace)) return false;
   if (resources.length === 0) return true;
   return resources.some(({ group, plurals, names: objects }) => {

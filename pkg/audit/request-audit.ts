@@ -18,14 +18,16 @@ export interface RequestAuditParts {
   readonly backend: Backend;
   readonly clock: Clock;
   readonly domain: Domain;
+  /** Called for each event. */
   readonly onEvent: () => void;
-  readonly onRefusal: () => void;
+  /** Called for a request that is rejected because its event could not be written. */
+  readonly onRejection: () => void;
 }
 
 const maxUserAgentLength = 1024;
 /** Latency in microseconds above which events have latency annotations. */
 const slowThresholdMicros = 500_000;
-const nothing: ReadonlyMap<string, string> = new Map();
+const noAnnotations: ReadonlyMap<string, string> = new Map();
 
 /** Initial event of a request. */
 function initialEvent(
@@ -51,7 +53,7 @@ function initialEvent(
     responseObject: undefined,
     received,
     reached: received,
-    annotations: nothing,
+    annotations: noAnnotations,
   };
 }
 
@@ -72,7 +74,7 @@ export class RequestAudit implements AuditTrail {
   ) {
     this.includesResponse = isAtLeast(decision.level, "RequestResponse");
     this.event = initialEvent(request, decision, parts.clock.nowMicros());
-    for (const [key, value] of request.user?.remarks ?? nothing) this.annotate(key, value);
+    for (const [key, value] of request.user?.remarks ?? noAnnotations) this.annotate(key, value);
   }
 
   annotate(key: string, value: string): void {
@@ -90,8 +92,8 @@ export class RequestAudit implements AuditTrail {
   sent({ metadata = {}, json }: SentBody): void {
     const { namespace = "", name = "", uid = "", resourceVersion = "" } = metadata;
     const object = { namespace, name, uid, resourceVersion };
-    const keepsBody = isAtLeast(this.decision.level, "Request");
-    const body = keepsBody ? json() : undefined;
+    const recordsBody = isAtLeast(this.decision.level, "Request");
+    const body = recordsBody ? json() : undefined;
     const requestObject = body === undefined ? undefined : this.bodyJson(body);
     this.event = { ...this.event, object, requestObject };
   }
@@ -102,7 +104,7 @@ export class RequestAudit implements AuditTrail {
 
   received(): Promise<void> | undefined {
     return this.write("RequestReceived")?.catch(() => {
-      this.parts.onRefusal();
+      this.parts.onRejection();
       throw new AuditFault("failed to store audit event");
     });
   }
@@ -126,7 +128,7 @@ export class RequestAudit implements AuditTrail {
       this.event = { ...this.event, responseObject: this.bodyJson(body) };
     }
     if (cut) this.annotate(resolve(truncatedKey, this.parts.domain), "true");
-    this.noteSlowness();
+    this.annotateLatency();
     await this.write("ResponseComplete")?.catch(ignoreLostEvent);
   }
 
@@ -145,7 +147,8 @@ export class RequestAudit implements AuditTrail {
     this.event = { ...this.event, response };
   }
 
-  private noteSlowness(): void {
+  /** Annotates a slow request with its latency. */
+  private annotateLatency(): void {
     const micros = this.parts.clock.nowMicros() - this.event.received;
     if (this.isLongRunning || micros <= slowThresholdMicros) return;
     const key = resolve("apiserver.latency.{api}/total", this.parts.domain);
@@ -160,10 +163,10 @@ export class RequestAudit implements AuditTrail {
   }
 
   private write(stage: Stage): Promise<void> | undefined {
-    if (this.decision.omitted.has(stage)) return undefined;
+    if (this.decision.omittedStages.has(stage)) return undefined;
     const { clock, backend, onEvent } = this.parts;
     const reached = stage === "RequestReceived" ? this.event.received : clock.nowMicros();
-    const annotations = this.annotations.size === 0 ? nothing : new Map(this.annotations);
+    const annotations = this.annotations.size === 0 ? noAnnotations : new Map(this.annotations);
     onEvent();
     return backend.write([{ ...this.event, stage, reached, annotations }]);
   }

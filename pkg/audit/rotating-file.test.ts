@@ -9,23 +9,23 @@ import { RotatingFile, type RotationOptions } from "./rotating-file.ts";
 describe("rotating files", () => {
   let folder: string;
   let now: number;
-  const faults: unknown[] = [];
+  const errors: unknown[] = [];
 
   beforeEach(() => {
     folder = mkdtempSync(path.join(tmpdir(), "keelson-audit-"));
     now = Date.UTC(2026, 0, 2, 3, 4, 5, 678);
-    faults.length = 0;
+    errors.length = 0;
   });
   afterEach(() => {
     rmSync(folder, { recursive: true, force: true });
-    assert.deepEqual(faults, []);
+    assert.deepEqual(errors, []);
   });
 
   function open(options: Partial<RotationOptions> = {}): Promise<RotatingFile> {
     const clock = { ...systemClock, now: () => now };
     const rotation = { maxBytes: 10, maxAgeDays: 0, maxBackups: 0, compress: false, ...options };
-    const onFault = (error: unknown) => void faults.push(error);
-    return RotatingFile.open(path.join(folder, "logs", "audit.log"), rotation, { clock, onFault });
+    const onError = (error: unknown) => void errors.push(error);
+    return RotatingFile.open(path.join(folder, "logs", "audit.log"), rotation, { clock, onError });
   }
 
   const files = () => readdirSync(path.join(folder, "logs")).sort();

@@ -20,7 +20,7 @@ export interface RotationOptions {
 interface RotationParts {
   readonly clock: Clock;
   /** Called with errors of compressing and removing rotated files. */
-  readonly onFault: (error: unknown) => void;
+  readonly onError: (error: unknown) => void;
 }
 
 const defaultBytes = 100 * 1024 * 1024;
@@ -28,7 +28,8 @@ const dayMs = 86_400_000;
 /** Maximum number of bytes per write call. */
 const maxWriteBytes = 4 * 1024 * 1024;
 
-interface Waiting {
+/** Lines that wait to be written. */
+interface PendingWrite {
   readonly lines: Buffer;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
@@ -39,10 +40,11 @@ interface Waiting {
  * kube-apiserver (lumberjack). Lines that arrive during a write are written together.
  */
 export class RotatingFile implements LineSink {
-  private waiting: Waiting[] = [];
+  private pending: PendingWrite[] = [];
   private isWriting = false;
+  /** Resolves when all pending lines are written. */
   private written: Promise<void> = Promise.resolve();
-  private tidying: Promise<void> = Promise.resolve();
+  private cleanup: Promise<void> = Promise.resolve();
   private size: number;
 
   private constructor(
@@ -67,26 +69,27 @@ export class RotatingFile implements LineSink {
 
   append(lines: Buffer): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.waiting.push({ lines, resolve, reject });
+      this.pending.push({ lines, resolve, reject });
       if (!this.isWriting) this.written = this.writeAll();
     });
   }
 
   async close(): Promise<void> {
     await this.written;
-    await this.tidying;
+    await this.cleanup;
     await this.parts.handle.close();
   }
 
+  /** Writes pending lines in batches; rotates the file when it is full. */
   private async writeAll(): Promise<void> {
     this.isWriting = true;
-    while (this.waiting.length > 0) {
+    while (this.pending.length > 0) {
       try {
-        if (this.size > 0 && this.size + this.waiting[0]!.lines.byteLength > this.most) {
+        if (this.size > 0 && this.size + this.pending[0]!.lines.byteLength > this.maxBytes) {
           await this.rotate();
         }
       } catch (error) {
-        this.waiting.shift()!.reject(error);
+        this.pending.shift()!.reject(error);
         continue;
       }
       const batch = this.take();
@@ -98,27 +101,27 @@ export class RotatingFile implements LineSink {
       } catch (error) {
         for (const { reject } of batch) reject(error);
         // Removes a partly written line.
-        await this.parts.handle.truncate(this.size).catch(this.parts.onFault);
+        await this.parts.handle.truncate(this.size).catch(this.parts.onError);
       }
     }
     this.isWriting = false;
   }
 
-  private get most(): number {
+  private get maxBytes(): number {
     return this.options.maxBytes || defaultBytes;
   }
 
   /** Takes the waiting lines that fit into the file, at least one. */
-  private take(): readonly Waiting[] {
-    const room = Math.min(this.most - this.size, maxWriteBytes);
+  private take(): readonly PendingWrite[] {
+    const maxBatchBytes = Math.min(this.maxBytes - this.size, maxWriteBytes);
     let bytes = 0;
     let count = 0;
-    for (const { lines } of this.waiting) {
+    for (const { lines } of this.pending) {
       bytes += lines.byteLength;
-      if (count > 0 && bytes > room) break;
+      if (count > 0 && bytes > maxBatchBytes) break;
       count++;
     }
-    return this.waiting.splice(0, count);
+    return this.pending.splice(0, count);
   }
 
   /** Renames the file to a backup name and opens a new one. */
@@ -129,24 +132,25 @@ export class RotatingFile implements LineSink {
     await parts.handle.close();
     parts.handle = handle;
     this.size = 0;
-    this.tidying = this.tidying.then(() => this.tidy()).catch(parts.onFault);
+    this.cleanup = this.cleanup.then(() => this.cleanUp()).catch(parts.onError);
   }
 
-  /** Backup name; unique and ordered, also within one millisecond. */
+  /** Name of the next backup: its time, or one millisecond after that of the newest if that is later. */
   private async nextBackupName(): Promise<string> {
-    const [youngest] = await this.backups();
-    const time = Math.max(this.parts.clock.now(), (youngest?.time ?? 0) + 1);
+    const [newest] = await this.backups();
+    const time = Math.max(this.parts.clock.now(), (newest?.time ?? 0) + 1);
     const { dir, name, ext } = path.parse(this.file);
     return path.join(dir, `${name}-${stamp(time)}${ext}`);
   }
 
-  private async tidy(): Promise<void> {
+  /** Removes rotated files that are too many or too old, and compresses others. */
+  private async cleanUp(): Promise<void> {
     const { maxAgeDays, maxBackups, compress } = this.options;
-    const oldest = maxAgeDays === 0 ? -Infinity : this.parts.clock.now() - maxAgeDays * dayMs;
+    const minTime = maxAgeDays === 0 ? -Infinity : this.parts.clock.now() - maxAgeDays * dayMs;
     const backups = await this.backups();
     for (const [index, { file, time }] of backups.entries()) {
       const isTooMany = maxBackups > 0 && index >= maxBackups;
-      if (isTooMany || time < oldest) await rm(file, { force: true });
+      if (isTooMany || time < minTime) await rm(file, { force: true });
       else if (compress && !file.endsWith(compressed)) await compressFile(file);
     }
   }
@@ -167,7 +171,7 @@ export class RotatingFile implements LineSink {
 
 const compressed = ".gz";
 
-function linesOf({ lines }: Waiting): Buffer {
+function linesOf({ lines }: PendingWrite): Buffer {
   return lines;
 }
 
@@ -190,7 +194,7 @@ function timeOf(text: string): number | undefined {
 
 async function compressFile(file: string): Promise<void> {
   const target = `${file}${compressed}`;
-  const into = createWriteStream(target, { mode: 0o600 });
-  await pipeline(createReadStream(file), createGzip(), into);
+  const output = createWriteStream(target, { mode: 0o600 });
+  await pipeline(createReadStream(file), createGzip(), output);
   await rm(file, { force: true });
 }

@@ -3,9 +3,9 @@ import type { Backend, OnLoss } from "./backend.ts";
 import { type AuditEvent, eventJson, truncatedKey } from "./event.ts";
 
 export interface TruncateOptions {
-  /** In bytes; a larger event loses its bodies, and is dropped if still too large. */
+  /** Maximum size of an event in bytes. A larger one loses its bodies, and is dropped if still too large. */
   readonly maxEventSize: number;
-  /** In bytes; larger batches are split. */
+  /** Maximum size of a batch in bytes; a larger one is split. */
   readonly maxBatchSize: number;
 }
 
@@ -15,31 +15,31 @@ export function truncating(
   options: TruncateOptions,
   { domain, onLoss }: { readonly domain: Domain; readonly onLoss: OnLoss },
 ): Backend {
-  const fitting = (event: AuditEvent): Sized | undefined => {
+  const truncate = (event: AuditEvent): Sized | undefined => {
     const size = sizeOf(event);
     if (size <= options.maxEventSize) return { event, size };
-    const cut = withoutBodies(event, domain);
-    const cutSize = sizeOf(cut);
-    if (cutSize <= options.maxEventSize) return { event: cut, size: cutSize };
-    const story = `an event of ${size} bytes is too large even without its bodies`;
-    onLoss("truncate", new Error(story), 1);
+    const truncated = withoutBodies(event, domain);
+    const truncatedSize = sizeOf(truncated);
+    if (truncatedSize <= options.maxEventSize) return { event: truncated, size: truncatedSize };
+    const reason = `an event of ${size} bytes is too large even without its bodies`;
+    onLoss("truncate", new Error(reason), 1);
     return undefined;
   };
   return {
     write: (events) => {
-      const waits = batches(
-        events.flatMap((event) => fitting(event) ?? []),
+      const writes = batches(
+        events.flatMap((event) => truncate(event) ?? []),
         options.maxBatchSize,
       ).flatMap((batch) => backend.write(batch) ?? []);
-      return waits.length === 0 ? undefined : Promise.all(waits).then(() => undefined);
+      return writes.length === 0 ? undefined : Promise.all(writes).then(() => undefined);
     },
     close: () => backend.close(),
   };
 }
 
+/** An event and the size of its JSON in bytes. */
 interface Sized {
   readonly event: AuditEvent;
-  /** In bytes. */
   readonly size: number;
 }
 
@@ -52,16 +52,17 @@ function withoutBodies(event: AuditEvent, domain: Domain): AuditEvent {
   return { ...event, requestObject: undefined, responseObject: undefined, annotations };
 }
 
-function batches(events: readonly Sized[], most: number): readonly (readonly AuditEvent[])[] {
-  const made: AuditEvent[][] = [];
+/** Splits events into batches of at most `maxSize` bytes, or of one larger event. */
+function batches(events: readonly Sized[], maxSize: number): readonly (readonly AuditEvent[])[] {
+  const result: AuditEvent[][] = [];
   let size = Infinity;
   for (const { event, size: own } of events) {
-    if (size + own > most) {
-      made.push([]);
+    if (size + own > maxSize) {
+      result.push([]);
       size = 0;
     }
-    made.at(-1)!.push(event);
+    result.at(-1)!.push(event);
     size += own;
   }
-  return made;
+  return result;
 }
