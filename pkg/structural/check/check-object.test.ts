@@ -132,6 +132,12 @@ describe("ratcheting of errors in old values", () => {
     assert.deepEqual(faults(map, [{ k: "n", v: "1" }, a], [a]), []);
     assert.deepEqual(faults(map, [{ k: "n", v: "xx" }, a], [a]), [`f[0].v: ${long}`]);
   });
+
+  it("reports errors of reordered sets", () => {
+    const set: JsonSchema = { type: "array", items: short, "x-kubernetes-list-type": "set" };
+    assert.deepEqual(faults(set, ["a", "xx"], ["a", "xx"]), []);
+    assert.deepEqual(faults(set, ["xx", "a"], ["a", "xx"]), [`f[0]: ${long}`]);
+  });
 });
 
 describe("hostile values", () => {

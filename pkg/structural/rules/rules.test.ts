@@ -91,6 +91,18 @@ describe("rules of a structural schema", () => {
     assert.equal(told(schema, { part: { a: "1", b: "3" } }, kept).length, 1);
   });
 
+  it("yield errors for values that have fields without a schema, even if unchanged", () => {
+    const rule = rules({ rule: "self.a == self.b", message: "differ" });
+    const schema = field({ ...both, ...rule, "x-kubernetes-preserve-unknown-fields": true });
+    const specified = { a: "1", b: "2" };
+    assert.deepEqual(told(schema, specified, specified), []);
+    const more = { ...specified, unknown: 1 };
+    assert.deepEqual(told(schema, more, more), ['spec: Invalid value: "object": differ']);
+    // The fields of metadata have no schema, so that a resource is never unchanged.
+    const root = { ...field(both), ...rules({ rule: "self.spec.a == self.spec.b", message: "m" }) };
+    assert.deepEqual(told(root, specified, specified), ['<nil>: Invalid value: "object": m']);
+  });
+
   it("are not evaluated on values of the wrong type", () => {
     const schema = field({ ...text, ...rules({ rule: "self == 'a'" }) });
     assert.match(told(schema, 5)[1] ?? "", /^<nil>: Invalid value: null: some validation rules/);
