@@ -26,7 +26,7 @@ export {
   cardinalityBelow,
   checkRuleDefinitions,
   RuleCosts,
-  type RulePlace,
+  type RuleContext,
 } from "./rules/rule-definitions.ts";
 export { followFieldPath } from "./schema/field-path.ts";
 export { type CheckResult, checkObject } from "./check/check-object.ts";

@@ -9,7 +9,7 @@ import {
   followFieldPath,
   type JsonSchema,
   RuleCosts,
-  type RulePlace,
+  type RuleContext,
   type ValidationRule,
 } from "#structural";
 import { entry, sortedKeys } from "../strategy.ts";
@@ -152,7 +152,7 @@ function checkRootFields(schema: JsonSchema, path: Path, problems: Problems): vo
 }
 
 /** Context of CEL rules; absent below junctors, and if the schema is not structural. */
-interface CelContext extends Omit<RulePlace, "path" | "isRoot" | "problems"> {
+interface CelContext extends Omit<RuleContext, "path" | "isRoot" | "problems"> {
   /** Receives checks that run after all others. */
   readonly expressionChecks: DeferredCheck[];
   readonly cardinality: number | undefined;

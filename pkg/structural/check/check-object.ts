@@ -7,9 +7,9 @@ import { checkRules } from "../rules/rules.ts";
 import { checkValue } from "./check-value.ts";
 
 export interface CheckResult {
-  /** In Kubernetes' order. */
+  /** Problems in Kubernetes' order. */
   readonly problems: Problems;
-  /** Failed rules of unchanged values. */
+  /** Failures of CEL rules on unchanged values, which do not reject the update. */
   readonly warnings: readonly string[];
 }
 
@@ -48,30 +48,34 @@ export function* checkObject(
   return { problems, warnings };
 }
 
-interface Before {
+interface Ratcheting {
   readonly old: JsonObject | undefined;
   readonly problems: Problems;
 }
 
-function checkStatus(object: JsonObject, schema: CompiledSchema, { old, problems }: Before): void {
+function checkStatus(
+  object: JsonObject,
+  schema: CompiledSchema,
+  { old, problems }: Ratcheting,
+): void {
   const status = schema.property("status");
   if (status === undefined || !Object.hasOwn(object, "status")) return;
   checkValue(object["status"], status, { prefix: "status", old: old?.["status"], problems });
 }
 
-/** Duplicates that the stored object already has are allowed. */
+/** Checks lists of type set and map for duplicates, unless the stored object already has any. */
 function checkUniqueness(
   object: JsonObject,
   schema: CompiledSchema,
-  { old, problems }: Before,
+  { old, problems }: Ratcheting,
 ): void {
   const found = new Problems();
   checkListTypes(object, schema, Path.root, found);
   if (found.empty) return;
   if (old !== undefined) {
-    const before = new Problems();
-    checkListTypes(old, schema, Path.root, before);
-    if (!before.empty) return;
+    const oldProblems = new Problems();
+    checkListTypes(old, schema, Path.root, oldProblems);
+    if (!oldProblems.empty) return;
   }
   for (const problem of found.list) problems.add(problem);
 }

@@ -32,13 +32,14 @@ export function checkValue(
   walk.check(value, schema, undefined);
   if (walk.found.length === 0) return;
   if (old === undefined) return addDistinct(walk.found, problems);
-  // Most updates are valid, so that old and new values are compared only in a second walk.
-  const again = new ValueWalk(prefix);
+  // Most updates are valid, so the old and the new value are compared only in a second walk.
+  const ratcheting = new ValueWalk(prefix);
   const correlated = new Correlated(value, old, schema);
-  again.check(value, schema, correlated);
-  if (!correlated.isUnchanged) addDistinct(again.found, problems);
+  ratcheting.check(value, schema, correlated);
+  if (!correlated.isUnchanged) addDistinct(ratcheting.found, problems);
 }
 
+/** Adds each problem once. */
 function addDistinct(found: readonly FieldProblem[], problems: Problems): void {
   const seen = new Set<string>();
   for (const problem of found) {
@@ -89,10 +90,10 @@ class ValueWalk {
   }
 
   private checkNull(schema: CompiledSchema): number {
-    const isFit = schema.types.length === 0 || schema.isNullable;
-    if (!isFit) this.typeFault(schema.types.join(","), "null");
+    const isAllowed = schema.types.length === 0 || schema.isNullable;
+    if (!isAllowed) this.reportType(schema.types.join(","), "null");
     if (schema.hasEnum) this.checkEnum(null, schema);
-    return isFit ? 1 : 0;
+    return isAllowed ? 1 : 0;
   }
 
   private checkType(value: unknown, schema: CompiledSchema): number {
@@ -100,23 +101,23 @@ class ValueWalk {
     if (types.length === 0 && format === "") return 0;
     const type = jsonTypeOf(value);
     const isNumeric = types.includes("number") || types.includes("integer");
-    const isFit =
+    const hasType =
       types.includes(type) ||
       (type === "integer" && types.includes("number")) ||
       (typeof value === "number" && types.includes("integer") && isJsonInteger(value));
-    if (isFit) return 1;
+    if (hasType) return 1;
     const isTextual = type === "string" || type === "array";
     // Strings and arrays with a format are checked by the format, not by type.
     if (format !== "" && isTextual && !isNumeric) return 1;
-    if (format !== "" && !isTextual) this.typeFault(format, goFormats[type] ?? "");
-    else this.typeFault(types.join(","), type);
+    if (format !== "" && !isTextual) this.reportType(format, goFormats[type] ?? "");
+    else this.reportType(types.join(","), type);
     return 0;
   }
 
   private checkText(text: string, schema: CompiledSchema): void {
     if (schema.hasTextRules) this.checkTextRules(text, schema);
-    const isFormatted = schema.format === "" ? undefined : formatCheck(schema.format);
-    if (isFormatted?.(text) === false) this.typeFault(schema.format, text);
+    const hasFormat = schema.format === "" ? undefined : formatCheck(schema.format);
+    if (hasFormat?.(text) === false) this.reportType(schema.format, text);
   }
 
   /** Reports the first error only. */
@@ -128,15 +129,15 @@ class ValueWalk {
       const detail = Number(maxLength) < 0 ? "value is too long" : limit;
       this.report(() => ({ type: "FieldValueTooLong", value: text, detail }));
     } else if (minLength !== undefined && !isLonger(text, Number(minLength) - 1)) {
-      this.invalid(text, `should be at least ${minLength} chars long`);
+      this.reportInvalid(text, `should be at least ${minLength} chars long`);
     } else if (pattern) {
       const fault = patternOf(schema.source).fault(text);
-      if (fault !== undefined) this.invalid(text, `should match '${fault}'`);
+      if (fault !== undefined) this.reportInvalid(text, `should match '${fault}'`);
     }
   }
 
   private checkNumber(value: number | bigint, { source }: CompiledSchema): void {
-    for (const fault of numberFaults(value, source)) this.invalid(value, `should ${fault}`);
+    for (const fault of numberFaults(value, source)) this.reportInvalid(value, `should ${fault}`);
   }
 
   private checkItems(
@@ -153,10 +154,10 @@ class ValueWalk {
     }
     const { length } = list;
     if (source.minItems !== undefined && length < source.minItems) {
-      this.invalid(length, `should have at least ${source.minItems} items`);
+      this.reportInvalid(length, `should have at least ${source.minItems} items`);
     }
     if (source.maxItems !== undefined && length > source.maxItems) {
-      this.tooMany(length, source.maxItems);
+      this.reportTooMany(length, source.maxItems);
     }
     return matches;
   }
@@ -170,10 +171,10 @@ class ValueWalk {
     let matches = 1;
     const names = Object.keys(object);
     if (minProperties !== undefined && names.length < minProperties) {
-      this.invalid(names.length, `should have at least ${minProperties} properties`);
+      this.reportInvalid(names.length, `should have at least ${minProperties} properties`);
     }
     if (maxProperties !== undefined && names.length > maxProperties) {
-      this.tooMany(names.length, maxProperties);
+      this.reportTooMany(names.length, maxProperties);
     }
     for (const name of names) {
       const field = schema.field(name);
@@ -222,7 +223,7 @@ class ValueWalk {
     const anyOf = schema.subschemas("anyOf");
     if (anyOf.length > 0) {
       const { best, valid } = this.tryAll(anyOf, value, { old, stopsAtFirst: true });
-      if (valid === 0) this.logicalFault("validate at least one schema (anyOf)");
+      if (valid === 0) this.reportLogical("validate at least one schema (anyOf)");
       matches += this.take(best);
     }
     const oneOf = schema.subschemas("oneOf");
@@ -230,14 +231,14 @@ class ValueWalk {
       const { best, valid } = this.tryAll(oneOf, value, { old, stopsAtFirst: false });
       if (valid !== 1) {
         const count = valid === 0 ? "none valid" : `${valid} valid alternatives`;
-        this.logicalFault(`validate one and only one schema (oneOf). Found ${count}`);
+        this.reportLogical(`validate one and only one schema (oneOf). Found ${count}`);
       }
       if (valid <= 1) matches += this.take(best);
     }
     matches += this.checkAllOf(value, schema.subschemas("allOf"), old);
     for (const schemaOfNot of schema.subschemas("not")) {
       if (this.tryQuietly(value, schemaOfNot, old).found.length > 0) continue;
-      this.logicalFault("not validate the schema (not)");
+      this.reportLogical("not validate the schema (not)");
     }
     return matches;
   }
@@ -256,7 +257,7 @@ class ValueWalk {
     }
     if (valid < schemas.length) {
       const none = valid === 0 ? ". None validated" : "";
-      this.logicalFault(`validate all the schemas (allOf)${none}`);
+      this.reportLogical(`validate all the schemas (allOf)${none}`);
     }
     return matches;
   }
@@ -295,6 +296,7 @@ class ValueWalk {
     return attempt;
   }
 
+  /** Checks a value against a schema without reporting its problems. */
   private try(value: unknown, schema: CompiledSchema, old: Correlated | undefined): Attempt {
     const before = this.found.length;
     const matches = this.check(value, schema, old);
@@ -302,6 +304,7 @@ class ValueWalk {
     return { matches, found };
   }
 
+  /** Reports the problems of an attempt, and returns its matches. */
   private take(attempt: Attempt | undefined): number {
     if (attempt === undefined) return 0;
     if (attempt.found.length > 0) this.found.push(...attempt.found);
@@ -319,18 +322,18 @@ class ValueWalk {
     this.found.push({ field, ...problem(path) });
   }
 
-  private invalid(value: unknown, fault: string): void {
+  private reportInvalid(value: unknown, fault: string): void {
     const type = "FieldValueInvalid";
     this.report((path) => ({ type, value, detail: `${path} in body ${fault}` }));
   }
 
-  private tooMany(actual: number, most: number | bigint): void {
-    const limit = `must have at most ${most} ${Number(most) === 1 ? "item" : "items"}`;
-    const detail = Number(most) < 0 ? "has too many items" : limit;
+  private reportTooMany(actual: number, limit: number | bigint): void {
+    const unit = Number(limit) === 1 ? "item" : "items";
+    const detail = Number(limit) < 0 ? "has too many items" : `must have at most ${limit} ${unit}`;
     this.report(() => ({ type: "FieldValueTooMany", value: actual, detail }));
   }
 
-  private typeFault(expected: string, actual: string): void {
+  private reportType(expected: string, actual: string): void {
     this.report((path) => ({
       type: "FieldValueTypeInvalid",
       value: actual,
@@ -339,7 +342,7 @@ class ValueWalk {
   }
 
   /** Reports an error without a field, whose message contains the path. */
-  private logicalFault(must: string): void {
+  private reportLogical(must: string): void {
     this.report((path) => ({
       field: this.prefix,
       type: "FieldValueInvalid",
@@ -368,12 +371,13 @@ const noProblems: readonly FieldProblem[] = [];
 /** Number of kinds of checks that apply to every value. */
 const unconditionalChecks = 5;
 
+/** Result of a check against a subschema of a logical keyword. */
 interface Attempt {
   readonly matches: number;
   readonly found: readonly FieldProblem[];
 }
 
-/** Formats that kube-openapi reports as the type of numbers. */
+/** Formats of Go's numbers, which kube-openapi reports as the actual type of a value with a format. */
 const goFormats: Readonly<Record<string, string>> = { integer: "int64", number: "float64" };
 
 function jsonTypeOf(value: unknown): string {

@@ -39,7 +39,7 @@ interface DefaultContext {
   readonly path: Path;
   /** Schema of the innermost enclosing resource. */
   readonly root: CompiledSchema;
-  /** Builds a minimal enclosing resource with a value in this place. */
+  /** Builds a minimal enclosing resource that has a value at this path. */
   readonly wrap: (value: unknown) => unknown;
   /** Whether the schema is within apiVersion, kind or metadata of a resource. */
   readonly isMeta: boolean;
@@ -59,39 +59,42 @@ class DefaultWalk {
     private readonly allowsUnknown: boolean,
   ) {}
 
-  check(place: DefaultContext): void {
-    const { schema, path, wrap } = place;
+  check(context: DefaultContext): void {
+    const { schema, path, wrap } = context;
     if (!schema.hasDefaults || this.budget < 0) return;
-    if (schema.default !== undefined) this.checkDefault(schema.default, place);
+    if (schema.default !== undefined) this.checkDefault(schema.default, context);
     if (schema.items !== undefined) {
       this.check(
-        inside({ ...place, path: path.child("items"), wrap: (item) => wrap([item]) }, schema.items),
+        enter(
+          { ...context, path: path.child("items"), wrap: (item) => wrap([item]) },
+          schema.items,
+        ),
       );
     }
     // additionalProperties are skipped: defaults there are forbidden or have no effect.
     for (const name of schema.propertyNames) {
       const property = schema.property(name);
       if (property === undefined) continue;
-      const below: DefaultContext = {
-        ...place,
+      const ofProperty: DefaultContext = {
+        ...context,
         path: path.child("properties").key(name),
         wrap: (value) => wrap({ [name]: value }),
-        isMeta: place.isMeta || (schema.isEmbedded && metaFields.has(name)),
+        isMeta: context.isMeta || (schema.isEmbedded && metaFields.has(name)),
       };
-      this.check(inside(below, property));
+      this.check(enter(ofProperty, property));
     }
   }
 
-  private checkDefault(value: unknown, place: DefaultContext): void {
-    const { schema } = place;
-    const path = place.path.child("default");
-    const isKept = place.isMeta || this.allowsUnknown || isPruned(value, schema);
-    if (!isKept) this.problems.invalid(path, inGoOrder(value), "must not have unknown fields");
+  private checkDefault(value: unknown, context: DefaultContext): void {
+    const { schema } = context;
+    const path = context.path.child("default");
+    const isAllowed = context.isMeta || this.allowsUnknown || hasNoUnknownFields(value, schema);
+    if (!isAllowed) this.problems.invalid(path, inGoOrder(value), "must not have unknown fields");
     const problems = new Problems();
-    if (place.isMeta) checkMetaDefault(value, place, { path, problems });
+    if (context.isMeta) checkMetaDefault(value, context, { path, problems });
     else checkCoerced(value, schema, { path, problems });
     if (problems.empty) checkValue(value, schema, { prefix: path.toString(), problems });
-    if (problems.empty) this.checkRules(value, place, { path, problems });
+    if (problems.empty) this.checkRules(value, context, { path, problems });
     for (const problem of problems.list) this.problems.add(problem);
   }
 
@@ -103,15 +106,16 @@ class DefaultWalk {
   ): void {
     if (!schema.hasRules) return;
     const options = { path, isRoot: schema === root, problems, budget: this.budget };
-    let left = atOnce(checkRules(value, schema, { ...options, old: value }));
-    if (problems.empty) left = Math.min(left, atOnce(checkRules(value, schema, options)));
-    this.budget = left;
+    let remaining = atOnce(checkRules(value, schema, { ...options, old: value }));
+    if (problems.empty) remaining = Math.min(remaining, atOnce(checkRules(value, schema, options)));
+    this.budget = remaining;
   }
 }
 
-function inside(place: DefaultContext, schema: CompiledSchema): DefaultContext {
-  if (!schema.isEmbedded) return { ...place, schema };
-  return { ...place, schema, root: schema, wrap: asResource, isMeta: false };
+/** The context of a subschema; an embedded resource starts a new root. */
+function enter(context: DefaultContext, schema: CompiledSchema): DefaultContext {
+  if (!schema.isEmbedded) return { ...context, schema };
+  return { ...context, schema, root: schema, wrap: asResource, isMeta: false };
 }
 
 interface ProblemTarget {
@@ -119,7 +123,8 @@ interface ProblemTarget {
   readonly problems: Problems;
 }
 
-function isPruned(value: unknown, schema: CompiledSchema): boolean {
+/** Whether the value has no fields that would be pruned. */
+function hasNoUnknownFields(value: unknown, schema: CompiledSchema): boolean {
   const pruned = deepClone(value);
   return prune(pruned, schema, schema.isEmbedded).length === 0;
 }
@@ -142,14 +147,14 @@ function checkCoerced(
 /** Validates a default within metadata as part of a minimal resource. */
 function checkMetaDefault(
   value: unknown,
-  place: DefaultContext,
+  context: DefaultContext,
   { path, problems }: ProblemTarget,
 ): void {
-  const resource = place.wrap(deepClone(value));
+  const resource = context.wrap(deepClone(value));
   const found = new Problems();
   try {
-    coerceEmbedded(resource, place.root);
-    checkEmbedded(resource, place.root, Path.root, found);
+    coerceEmbedded(resource, context.root);
+    checkEmbedded(resource, context.root, Path.root, found);
   } catch (fault) {
     if (!(fault instanceof DecodeFault)) throw fault;
     found.invalid(Path.root, undefined, fault.message);

@@ -40,17 +40,17 @@ function coerceResource(resource: JsonObject, path: Path, unknown: string[]): vo
     throw invalidValue(path.child(name), resource[name], "must be a string");
   }
   if (!Object.hasOwn(resource, "metadata")) return;
-  const at = path.child("metadata");
+  const metadataPath = path.child("metadata");
   const { metadata } = resource;
   const found: string[] = [];
   const decoded = decodeMeta(metadata, found);
-  if (typeof decoded === "string") throw invalidValue(at, metadata, decoded);
+  if (typeof decoded === "string") throw invalidValue(metadataPath, metadata, decoded);
   if (unknown.length < maxErrors) {
-    unknown.push(...found.map((field) => `${at.toString()}.${field}`));
+    unknown.push(...found.map((field) => `${metadataPath.toString()}.${field}`));
   }
-  const shown = toJsonValue(objectMeta, decoded) as JsonObject;
-  if (shown["creationTimestamp"] === null) delete shown["creationTimestamp"];
-  resource["metadata"] = shown;
+  const encoded = toJsonValue(objectMeta, decoded) as JsonObject;
+  if (encoded["creationTimestamp"] === null) delete encoded["creationTimestamp"];
+  resource["metadata"] = encoded;
 }
 
 /** The decoded metadata, or the error message. */
@@ -66,8 +66,8 @@ function decodeMeta(metadata: unknown, unknown?: string[]): ObjectMeta | string 
 }
 
 function invalidValue(path: Path, value: unknown, detail: string): DecodeFault {
-  const shown = typeof value === "string" ? goQuote(value) : printJson(inGoOrder(value));
-  return new DecodeFault(`${path.toString()}: Invalid value: ${shown}: ${detail}`);
+  const text = typeof value === "string" ? goQuote(value) : printJson(inGoOrder(value));
+  return new DecodeFault(`${path.toString()}: Invalid value: ${text}: ${detail}`);
 }
 
 /** Validates apiVersion, kind and metadata of embedded resources. */
@@ -88,38 +88,35 @@ function checkResource(resource: JsonObject, path: Path, problems: Problems): vo
   for (const name of ["apiVersion", "kind"]) {
     if (!Object.hasOwn(resource, name)) problems.required(path.child(name));
   }
-  checkText(resource, "apiVersion", (text, at) => {
+  checkText("apiVersion", (text, at) => {
     if (text.split("/").length <= 2) return;
     problems.invalid(at, text, `unexpected GroupVersion string: ${text}`);
   });
-  checkText(resource, "kind", (text, at) => {
+  checkText("kind", (text, at) => {
     const messages = isDns1035Label(text.toLowerCase());
     if (messages.length === 0) return;
     const detail = `may have mixed case, but should otherwise match: ${messages.join(",")}`;
     problems.invalid(at, text, detail);
   });
   if (!Object.hasOwn(resource, "metadata")) return;
-  const at = path.child("metadata");
+  const metadataPath = path.child("metadata");
   const decoded = decodeMeta(resource["metadata"]);
-  if (typeof decoded === "string") problems.invalid(at, inGoOrder(resource["metadata"]), decoded);
+  if (typeof decoded === "string")
+    problems.invalid(metadataPath, inGoOrder(resource["metadata"]), decoded);
   else {
     // An embedded resource needs no name; "fakename" is Kubernetes' substitute.
     const meta = { ...decoded, name: decoded.name || "fakename" };
     const namespaced = Boolean(decoded.namespace);
-    checkObjectMeta(meta, { name: "path-segment", namespaced }, at, problems);
+    checkObjectMeta(meta, { name: "path-segment", namespaced }, metadataPath, problems);
   }
 
-  function checkText(
-    holder: JsonObject,
-    name: string,
-    check: (text: string, at: Path) => void,
-  ): void {
-    if (!Object.hasOwn(holder, name)) return;
-    const text = holder[name];
-    const place = path.child(name);
-    if (typeof text !== "string") problems.invalid(place, text, "must be a string");
-    else if (text === "") problems.invalid(place, text, "must not be empty");
-    else check(text, place);
+  function checkText(name: string, check: (text: string, at: Path) => void): void {
+    if (!Object.hasOwn(resource, name)) return;
+    const text = resource[name];
+    const fieldPath = path.child(name);
+    if (typeof text !== "string") problems.invalid(fieldPath, text, "must be a string");
+    else if (text === "") problems.invalid(fieldPath, text, "must not be empty");
+    else check(text, fieldPath);
   }
 }
 

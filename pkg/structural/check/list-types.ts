@@ -1,10 +1,10 @@
-/** Uniqueness of items in lists of type set, and of keys in lists of type map. */
 import { identity, type JsonObject } from "#base";
 import type { Path, Problems } from "#schema";
 import type { CompiledSchema } from "../schema/compiled-schema.ts";
 import { inGoOrder } from "./go-order.ts";
 import { maxErrors } from "../schema/limits.ts";
 
+/** Checks that items of lists of type set, and keys of lists of type map, are unique. */
 export function checkListTypes(
   value: unknown,
   schema: CompiledSchema,
@@ -72,12 +72,12 @@ export function listMapKeyText(item: JsonObject | null, names: readonly string[]
 /** Indexes of the second occurrence of each repeated value. */
 function duplicateIndexes(list: readonly unknown[]): readonly number[] {
   if (list.length < 2) return [];
-  const times = new Map<unknown, number>();
+  const counts = new Map<unknown, number>();
   const found: number[] = [];
   for (const [index, item] of list.entries()) {
     const key = identity(item);
-    const count = (times.get(key) ?? 0) + 1;
-    times.set(key, count);
+    const count = (counts.get(key) ?? 0) + 1;
+    counts.set(key, count);
     if (count === 2 && found.length < maxErrors) found.push(index);
   }
   return found;

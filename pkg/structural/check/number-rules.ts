@@ -19,7 +19,7 @@ export function isInteger(value: Numeric): boolean {
   return typeof value === "bigint" || Number.isSafeInteger(value);
 }
 
-/** The errors of the number, each as the end of `<path> in body should …`. */
+/** Violated rules, each as the end of the message `<path> in body should …`. */
 export function numberFaults(value: Numeric, source: JsonSchema): readonly string[] {
   const faults: string[] = [];
   const { multipleOf, minimum, maximum } = source;
@@ -27,17 +27,17 @@ export function numberFaults(value: Numeric, source: JsonSchema): readonly strin
     faults.push(`be a multiple of ${goNumber(multipleOf)}`);
   }
   if (minimum !== undefined) {
-    const least = bound(minimum, value);
+    const min = bound(minimum, value);
     const isExclusive = source.exclusiveMinimum === true;
-    if (value < least || (isExclusive && value <= least)) {
-      faults.push(`be greater than ${isExclusive ? "" : "or equal to "}${goNumber(least)}`);
+    if (value < min || (isExclusive && value <= min)) {
+      faults.push(`be greater than ${isExclusive ? "" : "or equal to "}${goNumber(min)}`);
     }
   }
   if (maximum !== undefined) {
-    const most = bound(maximum, value);
+    const max = bound(maximum, value);
     const isExclusive = source.exclusiveMaximum === true;
-    if (value > most || (isExclusive && value >= most)) {
-      faults.push(`be less than ${isExclusive ? "" : "or equal to "}${goNumber(most)}`);
+    if (value > max || (isExclusive && value >= max)) {
+      faults.push(`be less than ${isExclusive ? "" : "or equal to "}${goNumber(max)}`);
     }
   }
   return faults;

@@ -1,6 +1,7 @@
 /** Formats with a check digit. */
 
-function isIsbn(text: string, form: RegExp, weight: (index: number) => number): number {
+/** Weighted sum of the digits of an ISBN, which may be separated; NaN if the text has another form. */
+function isbnSum(text: string, form: RegExp, weight: (index: number) => number): number {
   const digits = text.replace(/[\s-]+/g, "");
   if (!form.test(digits)) return NaN;
   let sum = 0;
@@ -11,11 +12,11 @@ function isIsbn(text: string, form: RegExp, weight: (index: number) => number): 
 }
 
 export function isIsbn10(text: string): boolean {
-  return isIsbn(text, /^\d{9}[\dX]$/, (index) => 10 - index) % 11 === 0;
+  return isbnSum(text, /^\d{9}[\dX]$/, (index) => 10 - index) % 11 === 0;
 }
 
 export function isIsbn13(text: string): boolean {
-  return isIsbn(text, /^\d{13}$/, (index) => (index % 2 === 0 ? 1 : 3)) % 10 === 0;
+  return isbnSum(text, /^\d{13}$/, (index) => (index % 2 === 0 ? 1 : 3)) % 10 === 0;
 }
 
 /** Prefixes and lengths of card issuers, as in go-openapi's govalidator. */

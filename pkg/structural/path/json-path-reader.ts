@@ -1,6 +1,6 @@
 /** Parses JSONPath expressions. */
 
-/** The path is malformed. */
+/** A JSONPath that cannot be parsed. */
 export class PathFault extends Error {
   override readonly name = "PathFault";
 }
@@ -33,12 +33,13 @@ type Operand = { readonly path: readonly PathStep[] } | { readonly value: unknow
 
 const maxLength = 10_000;
 
-/** @throws PathFault */
+/** Parses a path; `$` or `@` at its start is optional. @throws PathFault */
 export function readPath(text: string): readonly PathStep[] {
   if (text.length > maxLength) throw new PathFault("path too long");
   return new PathReader(text.replace(/^\s*[$@]?/, "")).path();
 }
 
+/** Parser of a path or of a part of one. */
 class PathReader {
   private at = 0;
 
@@ -66,13 +67,14 @@ class PathReader {
 
   /** A name up to the next delimiter; a backslash escapes the next character. */
   private name(): PathStep {
-    const [spelt = ""] = /^(?:\\.|[^\\.[\]\s])+/s.exec(this.text.slice(this.at)) ?? [];
-    if (spelt === "") throw new PathFault(`unrecognized character at ${this.at}`);
-    this.at += spelt.length;
-    if (spelt === "*") return { tag: "all" };
-    return { tag: "field", name: spelt.replace(/\\(.)/gs, "$1") };
+    const [escaped = ""] = /^(?:\\.|[^\\.[\]\s])+/s.exec(this.text.slice(this.at)) ?? [];
+    if (escaped === "") throw new PathFault(`unrecognized character at ${this.at}`);
+    this.at += escaped.length;
+    if (escaped === "*") return { tag: "all" };
+    return { tag: "field", name: escaped.replace(/\\(.)/gs, "$1") };
   }
 
+  /** A filter, index, slice or union in brackets, after `[`. */
   private bracket(): PathStep {
     const inside = this.untilClosed();
     const filter = /^\?\((.*)\)$/s.exec(inside.trim())?.[1];
@@ -119,17 +121,17 @@ function splitUnquoted(text: string, separator: string): readonly string[] {
 }
 
 function readSelector(text: string): PathStep {
-  const spelt = text.trim();
-  if (spelt === "*") return { tag: "all" };
+  const trimmed = text.trim();
+  if (trimmed === "*") return { tag: "all" };
   // Dots in quotes are separators, as in client-go.
-  const quoted = /^'([^']*)'$/.exec(spelt)?.[1];
+  const quoted = /^'([^']*)'$/.exec(trimmed)?.[1];
   if (quoted !== undefined) return { tag: "path", steps: readPath(`.${quoted}`) };
-  if (/^-?\d{1,9}$/.test(spelt)) {
-    const start = Number(spelt);
+  if (/^-?\d{1,9}$/.test(trimmed)) {
+    const start = Number(trimmed);
     return { tag: "slice", start, end: start === -1 ? undefined : start + 1, step: 1 };
   }
-  const [, start, end, step] = /^(-?\d{0,9}):(-?\d{0,9})(?::(\d{0,9}))?$/.exec(spelt) ?? [];
-  if (start === undefined) throw new PathFault(`invalid array index ${spelt}`);
+  const [, start, end, step] = /^(-?\d{0,9}):(-?\d{0,9})(?::(\d{0,9}))?$/.exec(trimmed) ?? [];
+  if (start === undefined) throw new PathFault(`invalid array index ${trimmed}`);
   const stride = step ? Number(step) : 1;
   if (stride <= 0) throw new PathFault("step must be > 0");
   return {
@@ -159,11 +161,11 @@ function readComparison(text: string): Comparison {
 }
 
 function readOperand(text: string): Operand {
-  const spelt = text.trim();
-  const quoted = quotedText(spelt);
+  const trimmed = text.trim();
+  const quoted = quotedText(trimmed);
   if (quoted !== undefined) return { value: quoted };
-  if (spelt === "true" || spelt === "false") return { value: spelt === "true" };
-  if (/^-?\d+(?:\.\d+)?$/.test(spelt)) return { value: Number(spelt) };
-  if (!/^[@$.[]/.test(spelt)) throw new PathFault(`unrecognized operand ${spelt}`);
-  return { path: readPath(spelt) };
+  if (trimmed === "true" || trimmed === "false") return { value: trimmed === "true" };
+  if (/^-?\d+(?:\.\d+)?$/.test(trimmed)) return { value: Number(trimmed) };
+  if (!/^[@$.[]/.test(trimmed)) throw new PathFault(`unrecognized operand ${trimmed}`);
+  return { path: readPath(trimmed) };
 }

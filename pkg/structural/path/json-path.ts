@@ -6,13 +6,13 @@ import { type Comparison, PathFault, type PathStep, readPath } from "./json-path
 export class JsonPath {
   private constructor(private readonly steps: readonly PathStep[]) {}
 
-  /** The parsed path; undefined if it is malformed. */
+  /** Parses a path; undefined = malformed. */
   static parse(text: string): JsonPath | undefined {
     try {
       return new JsonPath(readPath(text));
-    } catch (fault) {
-      if (fault instanceof PathFault) return undefined;
-      throw fault;
+    } catch (error) {
+      if (error instanceof PathFault) return undefined;
+      throw error;
     }
   }
 
@@ -22,9 +22,10 @@ export class JsonPath {
   }
 }
 
-/** Limit of the values of one step, as repeated `..` steps multiply them. */
+/** Maximum number of values that a step finds, since repeated `..` multiply them. */
 const maxValues = 10_000;
 
+/** Applies steps to values, each to the values that the one before has found. */
 function follow(values: readonly unknown[], steps: readonly PathStep[]): readonly unknown[] {
   let found = values;
   for (const step of steps) {
@@ -74,12 +75,12 @@ function childrenOf(value: unknown): readonly unknown[] {
 
 /** The value and all its descendants, in preorder. */
 function descend(root: unknown, found: unknown[]): void {
-  const waiting: unknown[] = [root];
-  while (waiting.length > 0 && found.length < maxValues) {
-    const value = waiting.pop();
+  const stack: unknown[] = [root];
+  while (stack.length > 0 && found.length < maxValues) {
+    const value = stack.pop();
     found.push(value);
     const children = childrenOf(value);
-    for (let index = children.length - 1; index >= 0; index--) waiting.push(children[index]);
+    for (let index = children.length - 1; index >= 0; index--) stack.push(children[index]);
   }
 }
 

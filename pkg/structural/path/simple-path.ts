@@ -5,6 +5,7 @@ type JsonObject = Record<string, unknown>;
 /** The field names of a path such as `.spec.replicas`. */
 export type SimplePath = readonly string[];
 
+/** Parses a path of field names; the first dot is optional. */
 export function parseSimplePath(text: string): SimplePath {
   return text.replace(/^\./, "").split(".");
 }
@@ -21,14 +22,14 @@ export function valueAt(object: unknown, path: SimplePath): unknown {
 
 /** Sets the value in place and creates parent objects. Returns false if a parent is not an object. */
 export function setValueAt(object: JsonObject, path: SimplePath, value: unknown): boolean {
-  let holder = object;
+  let parent = object;
   for (const [index, name] of path.entries()) {
-    if (index === path.length - 1) assign(holder, name, value);
+    if (index === path.length - 1) assign(parent, name, value);
     else {
-      if (!Object.hasOwn(holder, name)) assign(holder, name, {});
-      const next = holder[name];
+      if (!Object.hasOwn(parent, name)) assign(parent, name, {});
+      const next = parent[name];
       if (!isJsonObject(next)) return false;
-      holder = next;
+      parent = next;
     }
   }
   return true;

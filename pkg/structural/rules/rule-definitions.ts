@@ -10,6 +10,7 @@ export class RuleCosts {
   private total = 0;
   private mostExpensive: readonly { readonly path: Path; readonly cost: number }[] = [];
 
+  /** Adds the cost of a rule or message. */
   observe(path: Path, cost: number): void {
     this.total += cost;
     if (cost < costLimits.estimatedSchema / 100) return;
@@ -47,7 +48,7 @@ function budgetMessage(what: string, factor: number): string {
 }
 
 /** Context of a schema with rules. */
-export interface RulePlace {
+export interface RuleContext {
   readonly path: Path;
   readonly isRoot: boolean;
   /** Maximum number of values in one object; undefined = limited by the request size only. */
@@ -83,49 +84,49 @@ function maxChildren(schema: JsonSchema): number | undefined {
 }
 
 /** Checks the rules of a schema, without those of subschemas. */
-export function checkRuleDefinitions(schema: CompiledSchema, place: RulePlace): void {
-  const { type, rules } = rulePrograms(schema, place.isRoot);
-  const path = place.path.child("x-kubernetes-validations");
+export function checkRuleDefinitions(schema: CompiledSchema, context: RuleContext): void {
+  const { type, rules } = rulePrograms(schema, context.isRoot);
+  const path = context.path.child("x-kubernetes-validations");
   if (type === undefined) {
     const detail =
       "internal error: failed to construct type information for x-kubernetes-validations rules: " +
       "unable to convert structural schema to CEL declarations";
-    place.problems.add({ type: "InternalError", field: path.toString(), detail });
+    context.problems.add({ type: "InternalError", field: path.toString(), detail });
     return;
   }
   const { source } = schema;
-  const size = minSize(source as StructuralSchema, place.isRoot) ?? 0;
-  const cardinality = place.cardinality ?? maxCountInRequest(size);
-  rules.forEach((rule, index) => checkRule(rule, path.index(index), { ...place, cardinality }));
+  const size = minSize(source as StructuralSchema, context.isRoot) ?? 0;
+  const cardinality = context.cardinality ?? maxCountInRequest(size);
+  rules.forEach((rule, index) => checkRule(rule, path.index(index), { ...context, cardinality }));
 }
 
-interface BoundPlace extends RulePlace {
+interface BoundedRuleContext extends RuleContext {
   readonly cardinality: number;
 }
 
-function checkRule(rule: RuleProgram, path: Path, place: BoundPlace): void {
-  const { problems, costs, limitsEachRule, uncorrelatable } = place;
+function checkRule(rule: RuleProgram, path: Path, context: BoundedRuleContext): void {
+  const { problems, costs, limitsEachRule, uncorrelatable } = context;
   const { source } = rule;
-  const at = path.child("rule");
-  const each = rule.program?.estimatedCost.max ?? 0;
-  const cost = each === 0 ? 0 : each * place.cardinality;
-  if (limitsEachRule) checkCost("estimated rule cost", cost, { path: at, problems });
-  costs.observe(at, cost);
-  if (rule.fault !== undefined) problems.invalid(at, goRule(source), rule.fault);
-  checkMessage(rule, path.child("messageExpression"), place);
+  const rulePath = path.child("rule");
+  const costOfOne = rule.program?.estimatedCost.max ?? 0;
+  const cost = costOfOne === 0 ? 0 : costOfOne * context.cardinality;
+  if (limitsEachRule) checkCost("estimated rule cost", cost, { path: rulePath, problems });
+  costs.observe(rulePath, cost);
+  if (rule.fault !== undefined) problems.invalid(rulePath, goRule(source), rule.fault);
+  checkMessage(rule, path.child("messageExpression"), context);
   if (rule.usesOld && uncorrelatable !== undefined) {
     const detail =
       "oldSelf cannot be used on the uncorrelatable portion of the schema within " +
       uncorrelatable.toString();
-    problems.invalid(at, source.rule, detail);
+    problems.invalid(rulePath, source.rule, detail);
   } else if (!rule.usesOld && source.optionalOldSelf !== undefined) {
     const detail = "may not be set if oldSelf is not used in rule";
     problems.invalid(path.child("optionalOldSelf"), source.optionalOldSelf, detail);
   }
 }
 
-function checkMessage(rule: RuleProgram, path: Path, place: BoundPlace): void {
-  const { problems, costs, limitsEachRule } = place;
+function checkMessage(rule: RuleProgram, path: Path, context: BoundedRuleContext): void {
+  const { problems, costs, limitsEachRule } = context;
   if (rule.messageFault !== undefined) {
     problems.invalid(path, goRule(rule.source), rule.messageFault);
   }

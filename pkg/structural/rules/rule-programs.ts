@@ -39,11 +39,11 @@ export interface RulePrograms {
 const base = Environment.kubernetes({ variables: {} });
 
 const ofRoot = memoize((schema: CompiledSchema) => compileRules(schema, true));
-const ofPart = memoize((schema: CompiledSchema) => compileRules(schema, false));
+const ofSubschema = memoize((schema: CompiledSchema) => compileRules(schema, false));
 
 /** The compiled rules of a schema, without those of subschemas. */
 export function rulePrograms(schema: CompiledSchema, isRoot: boolean): RulePrograms {
-  return isRoot ? ofRoot(schema) : ofPart(schema);
+  return isRoot ? ofRoot(schema) : ofSubschema(schema);
 }
 
 function compileRules(schema: CompiledSchema, isRoot: boolean): RulePrograms {
@@ -64,19 +64,19 @@ function compileRule(
   schema: CompiledSchema,
   environment: Environment,
 ): RuleProgram {
-  const wrong = { source, usesOld: false, fieldPath: "" };
-  if (source.rule.trim() === "") return wrong;
+  const withoutProgram = { source, usesOld: false, fieldPath: "" };
+  if (source.rule.trim() === "") return withoutProgram;
   const { program, reason } = compile(source.rule, environment);
-  if (program === undefined) return { ...wrong, fault: reason };
+  if (program === undefined) return { ...withoutProgram, fault: reason };
   if (!sameType(program.type, bool)) {
-    return { ...wrong, fault: "cel expression must evaluate to a bool" };
+    return { ...withoutProgram, fault: "cel expression must evaluate to a bool" };
   }
   return {
     source,
     program,
     usesOld: program.variables.includes("oldSelf"),
     ...compileMessage(source.messageExpression ?? "", environment),
-    fieldPath: normalized(source.fieldPath ?? "", schema),
+    fieldPath: normalizedFieldPath(source.fieldPath ?? "", schema),
   };
 }
 
@@ -94,7 +94,8 @@ function compileMessage(
   return { messageFault: "messageExpression must evaluate to a string" };
 }
 
-function normalized(path: string, schema: CompiledSchema): string {
+/** Form of a fieldPath in field errors; "" if it is invalid. */
+function normalizedFieldPath(path: string, schema: CompiledSchema): string {
   if (path === "") return "";
   const found = followFieldPath(path, schema, { brackets: true });
   return typeof found === "string" ? "" : found.text;

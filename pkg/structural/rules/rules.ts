@@ -45,7 +45,7 @@ interface Visit {
   readonly isRoot: boolean;
   /** Value of `oldSelf`. */
   readonly old: unknown;
-  /** For ratcheting; undefined if the value cannot be correlated. */
+  /** Old and new value, for ratcheting; undefined if the value cannot be correlated. */
   readonly node: Correlated | undefined;
   /** The nearest ancestor that can be correlated. */
   readonly ancestor: Correlated | undefined;
@@ -77,7 +77,7 @@ class RuleWalk {
   private *checkItems(list: readonly unknown[], visit: Visit): Slices<void> {
     const { items } = visit.schema;
     if (items?.hasRules !== true) return;
-    const before = correlatedItems(visit.old, visit.schema);
+    const oldItemOf = correlatedItems(visit.old, visit.schema);
     for (let index = 0; index < list.length && this.isRunning; index++) {
       const item = list[index];
       yield* this.check({
@@ -85,7 +85,7 @@ class RuleWalk {
         schema: items,
         path: visit.path.index(index),
         isRoot: items.isEmbedded,
-        old: before?.(item),
+        old: oldItemOf?.(item),
         node: visit.node?.item(index),
         ancestor: visit.node ?? visit.ancestor,
       });
@@ -160,12 +160,13 @@ class RuleWalk {
   ): void {
     const name = nameOf(source);
     if (exceeded) {
-      const why = "no further validation rules will be run due to call cost exceeds limit";
-      return this.stop(visit, `'${error}': ${why} for rule: ${name}`);
+      const reason = "no further validation rules will be run due to call cost exceeds limit";
+      return this.stop(visit, `'${error}': ${reason} for rule: ${name}`);
     }
     if (error.startsWith("no such overload")) {
-      const why = "call arguments did not match a supported operator, function or macro signature";
-      return this.report(visit, `'${error}': ${why} for rule: ${name}`);
+      const reason =
+        "call arguments did not match a supported operator, function or macro signature";
+      return this.report(visit, `'${error}': ${reason} for rule: ${name}`);
     }
     this.report(visit, `${error} evaluating rule: ${name}`);
   }
@@ -182,14 +183,14 @@ class RuleWalk {
     const outcome = yield* rule.message.evaluateInSlices(bindings, costLimits.call);
     const exceedsBudget = outcome.cost > this.budget;
     if (exceedsBudget || (outcome.error !== undefined && outcome.exceeded)) {
-      const why = exceedsBudget
+      const detail = exceedsBudget
         ? "messageExpression evaluation failed due to running out of cost budget, " +
           "no further validation rules will be run"
         : "no further validation rules will be run due to call cost exceeds limit for " +
           `messageExpression: ${goQuote(source.messageExpression ?? "")}`;
       this.isRunning = false;
       const value = typeName(visit.schema);
-      this.reportFailure(visit, rule, { type: "FieldValueInvalid", value, detail: why });
+      this.reportFailure(visit, rule, { type: "FieldValueInvalid", value, detail });
       return undefined;
     }
     this.budget -= outcome.cost;

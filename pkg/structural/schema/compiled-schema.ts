@@ -77,12 +77,12 @@ export class CompiledSchema {
   property(name: string): CompiledSchema | undefined {
     const known = this.properties?.get(name);
     if (known !== undefined) return known;
-    const found = entry(this.source.properties, name);
-    if (found === undefined) return undefined;
-    const made = new CompiledSchema(found);
+    const source = entry(this.source.properties, name);
+    if (source === undefined) return undefined;
+    const compiled = new CompiledSchema(source);
     this.properties ??= new Map();
-    this.properties.set(name, made);
-    return made;
+    this.properties.set(name, compiled);
+    return compiled;
   }
 
   /** Whether values may have members with a schema: `properties`, or `additionalProperties` with one. */
@@ -140,6 +140,7 @@ export class CompiledSchema {
     return this.property(name) ?? this.values;
   }
 
+  /** The schema in `items`. */
   get items(): CompiledSchema | undefined {
     const { items } = this.source;
     if (!items || Array.isArray(items)) return undefined;

@@ -1,6 +1,6 @@
 import type { CompiledSchema } from "./compiled-schema.ts";
 
-/** A field to which a path resolves. */
+/** Field to which a path refers. */
 export interface ResolvedField {
   readonly names: readonly string[];
   /** The path in the form of field errors: `spec.labels[a.b]`. */
@@ -25,9 +25,9 @@ export function followFieldPath(
     const token = tokens[at] ?? "";
     if (token !== "." && token !== "[") return `expected [ or . but got: ${token}`;
     if (token === "[" && !brackets) return "array notation is not allowed";
-    const spelt = tokens[++at];
-    if (spelt === undefined) return "unexpected end of JSON path";
-    const name = token === "." ? spelt : unquote(spelt);
+    const part = tokens[++at];
+    if (part === undefined) return "unexpected end of JSON path";
+    const name = token === "." ? part : unquote(part);
     if (typeof name !== "string") return name.fault;
     const isNamed = schema.source.properties !== undefined;
     const next = isNamed ? schema.property(name) : schema.values;
@@ -61,16 +61,17 @@ const escapes: Readonly<Record<string, string>> = {
   "\\": "\\",
 };
 
+/** Removes the quotes of a string and decodes its escapes. */
 function unquote(text: string): string | { readonly fault: string } {
   if (text.length < 2 || !text.startsWith("'") || !text.endsWith("'")) {
     return { fault: `expected single quoted string but got ${text}` };
   }
-  let wrong: string | undefined;
+  let invalidEscape: string | undefined;
   const name = text.slice(1, -1).replace(/\\./gs, (pair) => {
     const character = escapes[pair.charAt(1)];
-    if (character === undefined) wrong ??= pair;
+    if (character === undefined) invalidEscape ??= pair;
     return character ?? "";
   });
-  if (wrong === undefined) return name;
-  return { fault: `invalid string literal: invalid escape char ${wrong}` };
+  if (invalidEscape === undefined) return name;
+  return { fault: `invalid string literal: invalid escape char ${invalidEscape}` };
 }

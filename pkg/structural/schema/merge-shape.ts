@@ -17,8 +17,8 @@ const strictShape = memoize((schema: CompiledSchema) => shapeOf(schema, false));
 const lenientShape = memoize((schema: CompiledSchema) => shapeOf(schema, true));
 
 function shapeOf(schema: CompiledSchema, isLenient: boolean): MergeShape {
-  const keeps = isLenient || schema.preservesUnknown;
-  const inner = keeps ? lenientShape : strictShape;
+  const preservesUnknown = isLenient || schema.preservesUnknown;
+  const inner = preservesUnknown ? lenientShape : strictShape;
   if (schema.source["x-kubernetes-int-or-string"] === true) return untyped;
   switch (schema.source.type) {
     case "string":
@@ -31,7 +31,7 @@ function shapeOf(schema: CompiledSchema, isLenient: boolean): MergeShape {
     case "array":
       return { list: listShape(schema, inner) };
     case "object":
-      return { map: mapShape(schema, { keeps, inner }) };
+      return { map: mapShape(schema, { preservesUnknown, inner }) };
     default:
       return deduced;
   }
@@ -60,7 +60,7 @@ function listShape(schema: CompiledSchema, inner: Inner): MergeShape["list"] {
 
 function mapShape(
   schema: CompiledSchema,
-  { keeps, inner }: { readonly keeps: boolean; readonly inner: Inner },
+  { preservesUnknown, inner }: { readonly preservesUnknown: boolean; readonly inner: Inner },
 ): MergeShape["map"] {
   const { propertyNames, values, allowsAnyValue, source } = schema;
   let fields: ReadonlyMap<string, MergeShape> | undefined;
@@ -78,7 +78,8 @@ function mapShape(
     },
     get element() {
       if (values !== undefined) return inner(values);
-      const isOpen = allowsAnyValue || keeps || (propertyNames.length === 0 && !schema.isEmbedded);
+      const isOpen =
+        allowsAnyValue || preservesUnknown || (propertyNames.length === 0 && !schema.isEmbedded);
       return isOpen && source.additionalProperties !== false ? deduced : undefined;
     },
   };

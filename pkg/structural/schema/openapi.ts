@@ -25,12 +25,12 @@ const unsupportedInV2 = ["allOf", "anyOf", "oneOf"] as const;
 const omitted: ReadonlySet<string> = new Set(["$schema", "$ref", "id", "example"]);
 
 function published(source: JsonSchema, dialect: Dialect): OpenApi {
-  const shown = dialect.version === "v2" ? simplifyForV2(source) : expandIntOrString(source);
-  const { items, properties, additionalProperties: values } = shown;
+  const adapted = dialect.version === "v2" ? simplifyForV2(source) : expandIntOrString(source);
+  const { items, properties, additionalProperties: values } = adapted;
   const result: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(shown)) {
-    const isSaid = value !== undefined && !(name === "default" && value === null);
-    if (isSaid && !omitted.has(name)) result[name] = value;
+  for (const [name, value] of Object.entries(adapted)) {
+    const isSet = value !== undefined && !(name === "default" && value === null);
+    if (isSet && !omitted.has(name)) result[name] = value;
   }
   if (values !== undefined) {
     result["additionalProperties"] =
@@ -38,7 +38,7 @@ function published(source: JsonSchema, dialect: Dialect): OpenApi {
   }
   if (items) result["items"] = published(items as JsonSchema, dialect);
   if (properties !== undefined) result["properties"] = publishedMap(properties, dialect);
-  return shown["x-kubernetes-embedded-resource"] === true
+  return adapted["x-kubernetes-embedded-resource"] === true
     ? embeddedResource(result, dialect)
     : result;
 }
