@@ -32,16 +32,16 @@ export class DeviceSelectors {
   private readonly results = new WeakMap<Device, Map<string, boolean>>();
   private readonly values = new WeakMap<Device, Value>();
 
-  /** @throws SelectorFault */
+  /** Whether the device matches the expression. @throws SelectorFault */
   matches(expression: string, device: Device, driver: string): boolean {
     const program = this.programOf(expression);
     if (program instanceof SelectorFault) throw program;
     const known = this.results.get(device)?.get(expression);
     if (known !== undefined) return known;
     const result = run(program, this.valueOf(device, driver));
-    let kept = this.results.get(device);
-    if (kept === undefined) this.results.set(device, (kept = new Map()));
-    setBounded(kept, [expression, result], maxResults);
+    let results = this.results.get(device);
+    if (results === undefined) this.results.set(device, (results = new Map()));
+    setBounded(results, [expression, result], maxResults);
     return result;
   }
 
@@ -49,20 +49,21 @@ export class DeviceSelectors {
     const known = this.programs.get(expression);
     if (known !== undefined) return known;
     const { program, reason } = compile(expression, deviceEnvironment);
-    const made = program ?? new SelectorFault(`CEL compile error: ${reason}`);
-    setBounded(this.programs, [expression, made], maxPrograms);
-    return made;
+    const compiled = program ?? new SelectorFault(`CEL compile error: ${reason}`);
+    setBounded(this.programs, [expression, compiled], maxPrograms);
+    return compiled;
   }
 
   private valueOf(device: Device, driver: string): Value {
     const known = this.values.get(device);
     if (known !== undefined) return known;
-    const made = deviceValue(device, driver);
-    this.values.set(device, made);
-    return made;
+    const value = deviceValue(device, driver);
+    this.values.set(device, value);
+    return value;
   }
 }
 
+/** @throws SelectorFault for a run-time error, or a result other than bool */
 function run(program: Program, device: Value): boolean {
   const { value, error } = program.evaluate({ device }, maxSelectorCost);
   if (error !== undefined) throw new SelectorFault(`CEL runtime error: ${error}`);
@@ -97,8 +98,8 @@ function attributeValue(name: string, attribute: DeviceAttribute): Value {
     return semverValue(attribute.version);
   } catch (error) {
     if (!(error instanceof CelFault)) throw error;
-    const why = `attribute ${name}: parse semantic version: ${error.message}`;
-    throw new SelectorFault(`CEL runtime error: ${why}`);
+    const reason = `attribute ${name}: parse semantic version: ${error.message}`;
+    throw new SelectorFault(`CEL runtime error: ${reason}`);
   }
 }
 
@@ -109,11 +110,11 @@ function byDomain(
 ): ReadonlyMap<string, HashMap> {
   const domains = new Map<string, HashMap>();
   for (const [name, value] of values) {
-    const at = name.indexOf("/");
-    const domain = at < 0 ? driver : name.slice(0, at);
+    const slash = name.indexOf("/");
+    const domain = slash < 0 ? driver : name.slice(0, slash);
     let entries = domains.get(domain);
     if (entries === undefined) domains.set(domain, (entries = new HashMap()));
-    const id = name.slice(at + 1);
+    const id = name.slice(slash + 1);
     // A driver may publish a name both with and without its domain.
     if (!entries.contains(id)) entries.add(id, value);
   }

@@ -13,11 +13,12 @@ export interface ClaimingPod extends ApiObject {
   };
 }
 
-/** A claim that the pod cannot use. */
+/** The pod cannot use one of its claims. */
 export class ClaimFault extends Error {
   override readonly name = "ClaimFault";
 }
 
+/** Name of the ResourceClaim for an entry of a pod's spec.resourceClaims. */
 export interface ClaimName {
   readonly name: string;
   /** Whether the claim was generated from a template: then the pod must own it. */
@@ -25,7 +26,7 @@ export interface ClaimName {
 }
 
 /**
- * Name of the claim; undefined = none is needed.
+ * Finds the name of the claim for an entry; undefined = the entry needs no claim.
  * @throws ClaimFault if the claim has not been generated yet
  */
 export function claimNameOf(pod: ClaimingPod, claim: PodResourceClaim): ClaimName | undefined {
@@ -34,8 +35,8 @@ export function claimNameOf(pod: ClaimingPod, claim: PodResourceClaim): ClaimNam
   }
   const { namespace = "", name } = pod.metadata;
   if (claim.resourceClaimTemplateName === undefined) {
-    const where = `pod "${namespace}/${name}", spec.resourceClaim "${claim.name}"`;
-    throw new ClaimFault(`${where}: none of the supported fields are set`);
+    const entry = `pod "${namespace}/${name}", spec.resourceClaim "${claim.name}"`;
+    throw new ClaimFault(`${entry}: none of the supported fields are set`);
   }
   const statuses = pod.status?.resourceClaimStatuses ?? [];
   const status = statuses.find((each) => each.name === claim.name);
@@ -65,12 +66,14 @@ function checkClaimOwner(claim: ResourceClaim, pod: ClaimingPod): void {
   const { namespace = "", name } = pod.metadata;
   const owner = claim.metadata.ownerReferences?.find((each) => each.controller === true);
   if (claim.metadata.namespace === namespace && owner?.uid === pod.metadata.uid) return;
-  const what = `ResourceClaim ${claim.metadata.namespace}/${claim.metadata.name}`;
-  throw new ClaimFault(`${what} was not created for pod ${namespace}/${name} (pod is not owner)`);
+  const key = `${claim.metadata.namespace}/${claim.metadata.name}`;
+  throw new ClaimFault(
+    `ResourceClaim ${key} was not created for pod ${namespace}/${name} (pod is not owner)`,
+  );
 }
 
 /**
- * Claims of a pod, by their names in the spec.
+ * Finds the claims of a pod. Returns them by the names of their entries in spec.resourceClaims.
  * @param get finds a claim by `namespace/name`
  * @throws ClaimFault if one is missing, is being deleted or belongs to another pod
  */
@@ -80,17 +83,17 @@ export function claimsOfPod(
 ): ReadonlyMap<string, ResourceClaim> {
   const found = new Map<string, ResourceClaim>();
   for (const each of pod.spec?.resourceClaims ?? []) {
-    const named = claimNameOf(pod, each);
-    if (named === undefined) continue;
-    const key = `${pod.metadata.namespace ?? ""}/${named.name}`;
+    const claimName = claimNameOf(pod, each);
+    if (claimName === undefined) continue;
+    const key = `${pod.metadata.namespace ?? ""}/${claimName.name}`;
     const claim = get(key);
     if (claim === undefined) {
       throw new ClaimFault(`could not find ResourceClaim "${key}"`);
     }
     if (claim.metadata.deletionTimestamp !== undefined) {
-      throw new ClaimFault(`resourceclaim "${named.name}" is being deleted`);
+      throw new ClaimFault(`resourceclaim "${claimName.name}" is being deleted`);
     }
-    if (named.isGenerated) checkClaimOwner(claim, pod);
+    if (claimName.isGenerated) checkClaimOwner(claim, pod);
     found.set(each.name, claim);
   }
   return found;

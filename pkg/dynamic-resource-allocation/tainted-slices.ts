@@ -4,7 +4,7 @@ import { type DeviceSelectors, SelectorFault } from "./device-selectors.ts";
 
 /** Applies the taints of DeviceTaintRules to ResourceSlices. */
 export class TaintedSlices {
-  private patched = new WeakMap<ResourceSlice, ResourceSlice>();
+  private tainted = new WeakMap<ResourceSlice, ResourceSlice>();
 
   /** @param onChange called when rules or classes may have changed device taints */
   constructor(
@@ -14,26 +14,26 @@ export class TaintedSlices {
     onChange: () => void,
   ) {
     const changed = () => {
-      this.patched = new WeakMap();
+      this.tainted = new WeakMap();
       onChange();
     };
     rules.subscribe(changed);
     classes.subscribe(changed);
   }
 
-  /** The slice with taints of matching rules; `slice` itself if none match. */
-  patch(slice: ResourceSlice): ResourceSlice {
-    const known = this.patched.get(slice);
+  /** Adds the taints of matching rules to the devices of a slice; returns `slice` itself if none match. */
+  withRuleTaints(slice: ResourceSlice): ResourceSlice {
+    const known = this.tainted.get(slice);
     if (known !== undefined) return known;
     const rules = [...this.rules.all()]
-      .filter((rule) => this.concernsSlice(rule, slice))
+      .filter((rule) => this.selectsSlice(rule, slice))
       .sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
-    const made = rules.length === 0 ? slice : this.withTaints(slice, rules);
-    this.patched.set(slice, made);
-    return made;
+    const result = rules.length === 0 ? slice : this.withTaints(slice, rules);
+    this.tainted.set(slice, result);
+    return result;
   }
 
-  private concernsSlice({ spec }: DeviceTaintRule, slice: ResourceSlice): boolean {
+  private selectsSlice({ spec }: DeviceTaintRule, slice: ResourceSlice): boolean {
     const { deviceSelector } = spec;
     if (deviceSelector === undefined) return false;
     const { driver = slice.spec.driver, pool = slice.spec.pool.name } = deviceSelector;
@@ -42,7 +42,7 @@ export class TaintedSlices {
 
   private withTaints(slice: ResourceSlice, rules: readonly DeviceTaintRule[]): ResourceSlice {
     const devices = (slice.spec.devices ?? []).map((device): Device => {
-      const added = rules.filter((rule) => this.concernsDevice(rule, device, slice.spec.driver));
+      const added = rules.filter((rule) => this.selectsDevice(rule, device, slice.spec.driver));
       if (added.length === 0) return device;
       return {
         ...device,
@@ -52,7 +52,7 @@ export class TaintedSlices {
     return { ...slice, spec: { ...slice.spec, devices } };
   }
 
-  private concernsDevice({ spec }: DeviceTaintRule, device: Device, driver: string): boolean {
+  private selectsDevice({ spec }: DeviceTaintRule, device: Device, driver: string): boolean {
     const { device: name, deviceClassName, selectors = [] } = spec.deviceSelector ?? {};
     if (name !== undefined && name !== device.name) return false;
     let ofClass: DeviceClass["spec"]["selectors"] = [];

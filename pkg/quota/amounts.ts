@@ -3,6 +3,7 @@ import { Quantity } from "#meta";
 /** Quantities by the name of the resource, in canonical form. */
 export type Amounts = Readonly<Record<string, string>>;
 
+/** The amount with this name; undefined = none. */
 export function amountOf(amounts: Amounts | undefined, name: string): Quantity | undefined {
   if (amounts === undefined || !Object.hasOwn(amounts, name)) return undefined;
   return Quantity.parse(amounts[name]!);
@@ -19,19 +20,20 @@ export function minus(left: Amounts, right: Amounts): Amounts {
   return plus(left, negated);
 }
 
-/** The positive differences of an update. */
+/** By how much each amount is larger than before; other amounts are left out. */
 export function increase(now: Amounts, before: Amounts): Amounts {
-  const added = Object.entries(minus(now, before)).filter(
+  const increased = Object.entries(minus(now, before)).filter(
     ([name, amount]) => Object.hasOwn(now, name) && Quantity.parse(amount).sign > 0,
   );
-  return Object.fromEntries(added);
+  return Object.fromEntries(increased);
 }
 
-/** The larger amount for each name. */
+/** The larger amount of each name. */
 export function larger(left: Amounts, right: Amounts): Amounts {
   return combined(left, right, (a, b) => (a.compare(b) < 0 ? b : a));
 }
 
+/** Amounts of both sides; those with the same name are combined. */
 function combined(
   left: Amounts,
   right: Amounts,
@@ -40,13 +42,13 @@ function combined(
   const all = new Map(Object.entries(left));
   for (const [name, amount] of Object.entries(right)) {
     const before = all.get(name);
-    const both = () => combine(Quantity.parse(before!), Quantity.parse(amount)).toString();
-    all.set(name, before === undefined ? amount : both());
+    if (before === undefined) all.set(name, amount);
+    else all.set(name, combine(Quantity.parse(before), Quantity.parse(amount)).toString());
   }
   return Object.fromEntries(all);
 }
 
-/** The amounts whose names are in `names`. */
+/** Amounts with one of the names. */
 export function pick(amounts: Amounts, names: ReadonlySet<string>): Amounts {
   return Object.fromEntries(Object.entries(amounts).filter(([name]) => names.has(name)));
 }

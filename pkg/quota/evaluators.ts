@@ -6,10 +6,11 @@ import { isPodResource, podUsage, missingResources } from "./pods.ts";
 export interface Evaluator {
   /** Whether objects of the kind count for a quota of this resource name. */
   readonly matches: (name: string) => boolean;
+  /** Usage of an object, by resource names of quotas. */
   readonly usage: (object: any) => Amounts;
-  /** Every object has the same usage. */
-  readonly isPlain: boolean;
-  /** Why an object lacks values that a quota of these names requires. */
+  /** Whether every object has the same usage, so that updates never change it. */
+  readonly isConstant: boolean;
+  /** Message about requests and limits that a quota of these names requires and the object lacks. */
   readonly missingResources?: (object: any, names: readonly string[]) => string | undefined;
 }
 
@@ -28,7 +29,7 @@ export function evaluatorFor(
   switch (group === "" ? plural : "") {
     case "pods": {
       const usage = (pod: any) => podUsage(pod, now);
-      return { matches: isPodResource, usage, isPlain: false, missingResources };
+      return { matches: isPodResource, usage, isConstant: false, missingResources };
     }
     case "services":
       return serviceEvaluator;
@@ -39,49 +40,52 @@ export function evaluatorFor(
   }
 }
 
+/** Counts objects of a kind without an evaluator of its own. */
 function objectEvaluator(group: string, plural: string): Evaluator {
   const count = `count/${group === "" ? plural : `${plural}.${group}`}`;
   const names = group === "" && countedByPlural.includes(plural) ? [count, plural] : [count];
   const amounts = Object.fromEntries(names.map((name) => [name, "1"]));
-  return { matches: (name) => names.includes(name), usage: () => amounts, isPlain: true };
+  return { matches: (name) => names.includes(name), usage: () => amounts, isConstant: true };
 }
 
 const serviceNames = ["services", "services.nodeports", "services.loadbalancers", "count/services"];
 
 const serviceEvaluator: Evaluator = {
   matches: (name) => serviceNames.includes(name),
-  isPlain: false,
+  isConstant: false,
   usage: ({ spec }) => {
     const ports: readonly { readonly nodePort?: number }[] = spec.ports ?? [];
-    const isBalanced = spec.type === "LoadBalancer";
-    const onlyExplicit = isBalanced && spec.allocateLoadBalancerNodePorts === false;
-    const onNodes = isBalanced || spec.type === "NodePort" ? ports : [];
-    const counted = onlyExplicit ? onNodes.filter(({ nodePort }) => nodePort) : onNodes;
+    const hasLoadBalancer = spec.type === "LoadBalancer";
+    const countsOnlySet = hasLoadBalancer && spec.allocateLoadBalancerNodePorts === false;
+    const nodePorts = hasLoadBalancer || spec.type === "NodePort" ? ports : [];
+    const counted = countsOnlySet ? nodePorts.filter(({ nodePort }) => nodePort) : nodePorts;
     return {
       services: "1",
       "count/services": "1",
       "services.nodeports": String(counted.length),
-      "services.loadbalancers": isBalanced ? "1" : "0",
+      "services.loadbalancers": hasLoadBalancer ? "1" : "0",
     };
   },
 };
 
 function volumeClaimEvaluator(domain: Domain): Evaluator {
   const suffix = resolve(".storageclass.storage.{api}/", domain);
-  const old = resolve("volume.beta.{label}/storage-class", domain);
-  const plain = ["persistentvolumeclaims", "requests.storage", "count/persistentvolumeclaims"];
+  const betaAnnotation = resolve("volume.beta.{label}/storage-class", domain);
+  const names = ["persistentvolumeclaims", "requests.storage", "count/persistentvolumeclaims"];
   return {
     matches: (name) =>
-      plain.includes(name) ||
+      names.includes(name) ||
       [`${suffix}requests.storage`, `${suffix}persistentvolumeclaims`].some((end) =>
         name.endsWith(end),
       ),
-    isPlain: false,
+    isConstant: false,
     usage: ({ metadata, spec, status }) => {
       const storage = storageOf(spec, status);
       const { annotations = {} } = metadata;
-      const former = Object.hasOwn(annotations, old) ? annotations[old] : undefined;
-      const name: string = former ?? spec.storageClassName ?? "";
+      const betaClass = Object.hasOwn(annotations, betaAnnotation)
+        ? annotations[betaAnnotation]
+        : undefined;
+      const name: string = betaClass ?? spec.storageClassName ?? "";
       const ofClass = name === "" ? undefined : `${name}${suffix}`;
       return {
         persistentvolumeclaims: "1",
@@ -98,10 +102,12 @@ function volumeClaimEvaluator(domain: Domain): Evaluator {
 
 /** The larger of requested and allocated storage, in whole bytes. */
 function storageOf(spec: any, status: any): string | undefined {
-  const wanted: string | undefined = spec.resources?.requests?.storage;
+  const requested: string | undefined = spec.resources?.requests?.storage;
   const allocated: string | undefined = status?.allocatedResources?.storage;
-  if (wanted === undefined || allocated === undefined) return wanted && wholeBytes(wanted);
-  return larger({ storage: wholeBytes(wanted) }, { storage: wholeBytes(allocated) })["storage"];
+  if (requested === undefined || allocated === undefined) {
+    return requested && wholeBytes(requested);
+  }
+  return larger({ storage: wholeBytes(requested) }, { storage: wholeBytes(allocated) })["storage"];
 }
 
 function wholeBytes(amount: string): string {
@@ -117,7 +123,7 @@ interface DeviceRequest {
   readonly count?: number | bigint;
 }
 
-/** Counts ResourceClaims as objects, and the maximum number of their devices by device class. */
+/** Counts ResourceClaims, and the maximum number of their devices by device class. */
 function deviceClaimEvaluator(domain: Domain): Evaluator {
   const count = resolve("count/resourceclaims.resource.{api}", domain);
   const suffix = resolve(".deviceclass.resource.{api}/devices", domain);
@@ -127,7 +133,7 @@ function deviceClaimEvaluator(domain: Domain): Evaluator {
   };
   return {
     matches: (name) => name === count || name.endsWith(suffix),
-    isPlain: false,
+    isConstant: false,
     usage: ({ spec }) => {
       let usage: Amounts = { [count]: "1" };
       for (const { exactly, firstAvailable } of spec.devices?.requests ?? []) {

@@ -14,8 +14,8 @@ export function podTotal(spec: any, field: ResourceField): Amounts {
 }
 
 /**
- * Like `podTotal`, but allocated resources of containers in a resize count if they exceed those in
- * the spec.
+ * Like `podTotal`, but a container in a resize counts with the larger of its allocated and its specified
+ * resources; if the resize is infeasible, with its allocated ones.
  */
 export function allocatedPodTotal({ spec, status }: any, field: ResourceField): Amounts {
   const statuses = new Map<string, any>(
@@ -29,17 +29,18 @@ export function allocatedPodTotal({ spec, status }: any, field: ResourceField): 
   const isInfeasible = pending?.reason === "Infeasible";
   const containers: ReadonlySet<any> = new Set(spec.containers ?? []);
   return total(spec, (container) => {
-    const wanted: Amounts = container.resources?.[field] ?? {};
+    const specified: Amounts = container.resources?.[field] ?? {};
     const mayResize = containers.has(container) || container.restartPolicy === "Always";
     const current = mayResize ? statuses.get(container.name) : undefined;
-    if (!current?.resources) return wanted;
+    if (!current?.resources) return specified;
     const { resources, allocatedResources = {} } = current;
     const actual: Amounts = resources[field] ?? {};
-    const held = field === "requests" ? larger(actual, allocatedResources) : actual;
-    return isInfeasible ? held : larger(wanted, held);
+    const allocated = field === "requests" ? larger(actual, allocatedResources) : actual;
+    return isInfeasible ? allocated : larger(specified, allocated);
   });
 }
 
+/** Sums up containers as `podTotal` describes. */
 function total(spec: any, amountsOf: AmountsOf): Amounts {
   let running: Amounts = {};
   for (const container of spec.containers ?? []) running = plus(running, amountsOf(container));

@@ -1,26 +1,26 @@
+/** Quota scopes, which restrict the counted objects. */
 import { selectorFromLabelSelector } from "#meta";
 import { isBestEffort } from "./pods.ts";
 
-/** Quota scopes, which restrict the counted objects. */
-
+/** A scope with the names that an object must or must not have, or `Exists`. */
 export interface ScopeSelector {
   readonly scopeName: string;
   readonly operator: string;
   readonly values?: readonly string[];
 }
 
-/** True if the object is in every scope of the quota. */
+/** Whether the object is in every scope of the quota. */
 export function inScopes(quota: any, plural: string, object: any): boolean {
   return scopesOf(quota).every((selector) => inScope(selector, plural, object));
 }
 
-/** The scopes of a quota, those without a selector as `Exists`. */
+/** Scopes of a quota; those in `spec.scopes` have the operator `Exists`. */
 export function scopesOf({ spec }: any): readonly ScopeSelector[] {
-  const plain = (spec?.scopes ?? []).map((scopeName: string) => ({
+  const withoutSelector = (spec?.scopes ?? []).map((scopeName: string) => ({
     scopeName,
     operator: "Exists",
   }));
-  return [...plain, ...(spec?.scopeSelector?.matchExpressions ?? [])];
+  return [...withoutSelector, ...(spec?.scopeSelector?.matchExpressions ?? [])];
 }
 
 /** Whether the object is in the scope; kinds other than pods and claims are in none. */
@@ -58,11 +58,11 @@ export function isTerminating({ activeDeadlineSeconds: seconds }: any): boolean 
 function namesMatch(selector: ScopeSelector, names: readonly string[]): boolean {
   const { scopeName: key, operator, values } = selector;
   if (operator === "Exists") return names.length > 0;
-  const wanted = selectorFromLabelSelector({
+  const labelSelector = selectorFromLabelSelector({
     matchExpressions: [{ key, operator, ...(values === undefined ? {} : { values: [...values] }) }],
   });
-  if (names.length === 0) return wanted.matches({});
-  return names.some((name) => wanted.matches({ [key]: name }));
+  if (names.length === 0) return labelSelector.matches({});
+  return names.some((name) => labelSelector.matches({ [key]: name }));
 }
 
 /** VolumeAttributesClasses in the claim's spec, current status and modification status. */
@@ -74,11 +74,12 @@ export function attributesClassesOf({ spec, status }: any): readonly string[] {
   ].filter((name: string | undefined) => name !== undefined && name !== "");
 }
 
+/** Scope CrossNamespacePodAffinity: pod affinity terms that select other namespaces. */
 function crossesNamespaces({ affinity }: any): boolean {
-  const sides = [affinity?.podAffinity, affinity?.podAntiAffinity];
-  const terms = sides.flatMap((side: any) => [
-    ...(side?.requiredDuringSchedulingIgnoredDuringExecution ?? []),
-    ...(side?.preferredDuringSchedulingIgnoredDuringExecution ?? []).map(
+  const affinities = [affinity?.podAffinity, affinity?.podAntiAffinity];
+  const terms = affinities.flatMap((each: any) => [
+    ...(each?.requiredDuringSchedulingIgnoredDuringExecution ?? []),
+    ...(each?.preferredDuringSchedulingIgnoredDuringExecution ?? []).map(
       ({ podAffinityTerm }: any) => podAffinityTerm,
     ),
   ]);

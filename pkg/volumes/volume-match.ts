@@ -19,7 +19,7 @@ export interface MatchingVolumes {
   readonly free: readonly PersistentVolume[];
 }
 
-/** Volumes with sufficient size and the requested modes and attributes. */
+/** Finds volumes with sufficient size and the requested modes and attributes. */
 export function matchingVolumes(
   claim: PersistentVolumeClaim,
   volumes: Iterable<PersistentVolume>,
@@ -28,13 +28,13 @@ export function matchingVolumes(
   const reserved: PersistentVolume[] = [];
   const free: PersistentVolume[] = [];
   const { selector } = claim.spec ?? {};
-  const selection = selector === undefined ? undefined : selectorFromLabelSelector(selector);
+  const labelSelector = selector === undefined ? undefined : selectorFromLabelSelector(selector);
   for (const volume of volumes) {
     if (!mayBind(claim, volume)) continue;
     if (isBoundTo(volume, claim)) reserved.push(volume);
     else if (volume.status?.phase !== "Available" || !hasAccessModes(claim, volume)) continue;
     else if (names.classOf(volume) !== names.classOf(claim)) continue;
-    else if (selection?.matches(volume.metadata.labels ?? {}) !== false) free.push(volume);
+    else if (labelSelector?.matches(volume.metadata.labels ?? {}) !== false) free.push(volume);
   }
   return { reserved, free: free.toSorted(bySizeAndName) };
 }
@@ -60,8 +60,8 @@ export function findVolume(
   }
   for (const key of [...groups.keys()].sort()) {
     const { reserved, free } = matchingVolumes(claim, groups.get(key)!, names);
-    const best = reserved[0] ?? (isDelayed ? undefined : free[0]);
-    if (best !== undefined) return best;
+    const volume = reserved[0] ?? (isDelayed ? undefined : free[0]);
+    if (volume !== undefined) return volume;
   }
   return undefined;
 }
@@ -79,8 +79,9 @@ export function reservedFor(
   const kind = { kind: "PersistentVolumeClaim", apiVersion: "v1" };
   const claimRef: ClaimRef = { ...kind, namespace, name, uid, resourceVersion };
   const { metadata } = volume;
-  const ours = isBoundTo(volume, claim) ? {} : { [boundByController]: "yes" };
-  const annotations = { ...metadata.annotations, ...ours };
+  // A volume that was reserved before is not released by the controller.
+  const marker = isBoundTo(volume, claim) ? {} : { [boundByController]: "yes" };
+  const annotations = { ...metadata.annotations, ...marker };
   return { ...volume, metadata: { ...metadata, annotations }, spec: { ...volume.spec, claimRef } };
 }
 
@@ -100,10 +101,12 @@ export function mismatchOf(
   return hasAccessModes(claim, volume) ? undefined : "incompatible accessMode";
 }
 
+/** Whether claim and volume have the same volumeMode. */
 export function hasSameMode(claim: PersistentVolumeClaim, volume: PersistentVolume): boolean {
   return (claim.spec?.volumeMode ?? "Filesystem") === (volume.spec?.volumeMode ?? "Filesystem");
 }
 
+/** Whether the volume is not bound to another claim, and satisfies this one apart from class and access. */
 function mayBind(claim: PersistentVolumeClaim, volume: PersistentVolume): boolean {
   if (volume.spec?.claimRef !== undefined && !isBoundTo(volume, claim)) return false;
   if (volume.metadata.deletionTimestamp !== undefined) return false;
@@ -112,14 +115,16 @@ function mayBind(claim: PersistentVolumeClaim, volume: PersistentVolume): boolea
   );
 }
 
+/** Whether the volume has all access modes of the claim. */
 function hasAccessModes(claim: PersistentVolumeClaim, volume: PersistentVolume): boolean {
   const modes = volume.spec?.accessModes ?? [];
   return (claim.spec?.accessModes ?? []).every((mode) => modes.includes(mode));
 }
 
+/** Whether claim and volume have the same VolumeAttributesClass. */
 function hasSameAttributes(claim: PersistentVolumeClaim, volume: PersistentVolume): boolean {
-  const wanted = claim.spec?.volumeAttributesClassName ?? "";
-  return wanted === (volume.spec?.volumeAttributesClassName ?? "");
+  const requested = claim.spec?.volumeAttributesClassName ?? "";
+  return requested === (volume.spec?.volumeAttributesClassName ?? "");
 }
 
 function isLargeEnough(claim: PersistentVolumeClaim, volume: PersistentVolume): boolean {

@@ -2,22 +2,23 @@ import type { ApiObject } from "#client";
 import type { StorageClass } from "#kinds";
 import { type Domain, resolve } from "#meta";
 
-/** Annotations of volumes, claims and classes in a domain. */
+/** Annotations of volumes, claims and storage classes, with the label domain. */
 export class VolumeNames {
-  /** Of a claim: the binder has finished binding it. */
+  /** On a claim: the binder has completed the binding. */
   readonly bindCompleted: string;
-  /** Of a volume or claim: bound by the binder, which may undo it. */
+  /** On a volume or claim: the binding was made by the binder, which may undo it. */
   readonly boundByController: string;
-  /** Of a volume: its provisioner. */
+  /** On a volume: the provisioner that created it. */
   readonly provisionedBy: string;
-  /** Of a volume: its size before an expansion that the node has not completed. */
+  /** On a volume: its size before an expansion that the node has not completed. */
   readonly preResizeCapacity: string;
-  /** Of a claim: the provisioner requested to create a volume. */
+  /** On a claim: the provisioner that is to create a volume. */
   readonly provisioner: string;
+  /** Beta form of `provisioner`. */
   readonly betaProvisioner: string;
-  /** Of a claim: the node selected by the scheduler. */
+  /** On a claim: the node selected by the scheduler. */
   readonly selectedNode: string;
-  /** Prefix of in-tree provisioners. */
+  /** Prefix of the names of in-tree provisioners. */
   readonly inTree: string;
   private readonly betaClass: string;
   private readonly defaultClass: readonly string[];
@@ -40,18 +41,19 @@ export class VolumeNames {
   }
 
   /** Name of the storage class of a claim or volume; "" = none. */
-  classOf({ metadata, spec }: Classed): string {
+  classOf({ metadata, spec }: WithClass): string {
     return metadata.annotations?.[this.betaClass] ?? spec?.storageClassName ?? "";
   }
 
   /** Whether a claim specifies a class, including "". */
-  hasClass({ metadata, spec }: Classed): boolean {
+  hasClass({ metadata, spec }: WithClass): boolean {
     return (metadata.annotations?.[this.betaClass] ?? spec?.storageClassName) !== undefined;
   }
 
+  /** Whether the class is annotated as the default. */
   isDefaultClass({ metadata: { annotations = {} } }: StorageClass): boolean {
     return this.defaultClass.some((name) => annotations[name] === "true");
   }
 }
 
-type Classed = ApiObject & { readonly spec?: { readonly storageClassName?: string } };
+type WithClass = ApiObject & { readonly spec?: { readonly storageClassName?: string } };

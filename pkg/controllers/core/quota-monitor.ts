@@ -108,7 +108,7 @@ export class QuotaMonitor {
     void reflect({
       ...this.context,
       resource,
-      selection: { metadataOnly: evaluator.isPlain },
+      selection: { metadataOnly: evaluator.isConstant },
       signal: AbortSignal.any([signal, life.signal]),
       sink,
     });

@@ -161,13 +161,13 @@ class ResourceQuotaController {
   private async *objectsOf(
     resource: Handle,
     { metadata: { namespace = "" } }: ResourceQuota,
-    { isPlain }: Evaluator,
+    { isConstant }: Evaluator,
   ): AsyncIterable<ApiObject> {
     let continueToken = "";
     do {
       const page = await this.context.client.list(resource, {
         namespace,
-        metadataOnly: isPlain,
+        metadataOnly: isConstant,
         limit: pageSize,
         continueToken,
       });

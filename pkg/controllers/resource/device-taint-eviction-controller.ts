@@ -171,7 +171,7 @@ class DeviceTaintEvictions {
     const newest = own.reduce((all, { spec }) => Math.max(all, Number(spec.pool.generation)), 0);
     return own
       .filter(({ spec }) => Number(spec.pool.generation) === newest)
-      .flatMap((slice) => tainted.patch(slice).spec.devices ?? [])
+      .flatMap((slice) => tainted.withRuleTaints(slice).spec.devices ?? [])
       .find((each) => each.name === device);
   }
 

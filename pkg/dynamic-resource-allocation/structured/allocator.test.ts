@@ -148,8 +148,8 @@ function isFeasible(devices: readonly Device[], claims: readonly ResourceClaim[]
   return place(0);
 }
 
-describe("structured allocator", () => {
-  it("finds devices exactly when there are some, and never breaks a rule", () => {
+describe("Allocator", () => {
+  it("finds a solution exactly if there is one, and none that violates a rule", () => {
     const random = seededRandom(7);
     let found = 0;
     for (let round = 0; round < 600; round++) {
@@ -178,13 +178,13 @@ describe("structured allocator", () => {
     assert.ok(found > 100 && found < 500, `${found} of 600 are feasible`);
   });
 
-  it("takes the first devices in order", () => {
+  it("allocates the first devices in order", () => {
     const slices = [slice([{ name: "a" }, { name: "b" }, { name: "c" }])];
     const claims = [claim("c", { requests: [request("one"), request("two", { count: 2 })] })];
     assert.deepEqual(devicesOf({ slices, claims }), ["one=a", "two=b", "two=c"]);
   });
 
-  it("ends soon where devices are too few", () => {
+  it("ends early if there are too few devices", () => {
     const slices = [slice(Array.from({ length: 20 }, (_, at) => ({ name: `d${at}` })))];
     const requests = Array.from({ length: 21 }, (_, at) => request(`r${at}`));
     const { value, pauses } = allocateIn({ slices, claims: [claim("c", { requests })] });
@@ -192,7 +192,7 @@ describe("structured allocator", () => {
     assert.ok(pauses < 100, `${pauses} pauses`);
   });
 
-  it("leaves devices that others hold, but not to administrators", () => {
+  it("does not allocate devices of other claims, except for admin access", () => {
     const slices = [slice([{ name: "a" }])];
     const held = { devices: { results: [{ request: "r", driver, pool: "p", device: "a" }] } };
     const wish = (more: any) => [claim("c", { requests: [request("r", more)] })];
@@ -216,14 +216,14 @@ describe("structured allocator", () => {
     assert.deepEqual(devicesOf({ slices: [first, second, newer], claims }), ["r=z"]);
   });
 
-  it("refuses a pool that lists a device twice", () => {
+  it("rejects a pool that lists a device twice", () => {
     const claims = [claim("c", { requests: [request("r")] })];
     assert.throws(() => devicesOf({ slices: [slice([{ name: "a" }, { name: "a" }])], claims }), {
       message: "pool p is invalid: duplicate device name a",
     });
   });
 
-  it("takes the first alternative that is possible, within the bound of a claim", () => {
+  it("selects the first possible alternative within the device limit of a claim", () => {
     const devices = Array.from({ length: 40 }, (_, at) => ({ name: `d${at}` }));
     const alternative = (name: string, count: number) => ({ name, deviceClassName: "gpu", count });
     const firstAvailable = [
@@ -242,7 +242,7 @@ describe("structured allocator", () => {
     });
   });
 
-  it("gives each device a value of its own for distinctAttribute", () => {
+  it("allocates devices with distinct values for distinctAttribute", () => {
     const on = (name: string, socket: number) => ({
       name,
       attributes: { socket: { int: socket } },
@@ -254,7 +254,7 @@ describe("structured allocator", () => {
     assert.deepEqual(devicesOf({ slices, claims }), ["r=a", "r=c"]);
   });
 
-  it("shares a device until its capacity is used up", () => {
+  it("shares a device until its capacity is exhausted", () => {
     const device: Device = {
       name: "a",
       allowMultipleAllocations: true,
@@ -271,7 +271,7 @@ describe("structured allocator", () => {
     assert.equal(devicesOf({ ...setting, allocated: value! }), undefined);
   });
 
-  it("reports selectors that fail, with the claim or class that has them", () => {
+  it("names the claim or class of a selector that fails", () => {
     const slices = [slice([{ name: "a", attributes: { model: { string: "a" } } }])];
     const missing = selector(`device.attributes["${driver}"].size > 1`);
     const claims = [claim("c", { requests: [request("r", missing)] })];

@@ -33,7 +33,7 @@ export class Allocator {
   }
 
   /**
-   * Allocations of the claims on the node; undefined = none possible. Yields every few steps, so that the
+   * Allocates devices to the claims on the node; undefined = impossible. Yields every few steps, so that the
    * caller can pause or abort a long search.
    * @throws AllocationFault for an invalid or unsupported claim or class
    */
@@ -54,11 +54,11 @@ export class Allocator {
       checkCount(claim, prepared);
       return {
         requests: prepared,
-        constraints: constraints.map((each, at) => {
-          const made = constraintOf(each);
-          if (made !== undefined) return made;
-          const why = "empty constraint (unsupported constraint type?)";
-          throw new AllocationFault(`claim ${objectKey(claim)}, constraint #${at}: ${why}`);
+        constraints: constraints.map((each, index) => {
+          const constraint = constraintOf(each);
+          if (constraint !== undefined) return constraint;
+          const reason = "empty constraint (unsupported constraint type?)";
+          throw new AllocationFault(`claim ${objectKey(claim)}, constraint #${index}: ${reason}`);
         }),
       };
     });
@@ -71,17 +71,19 @@ export class Allocator {
       claims: searched,
     });
     const found = yield* search.run();
-    return found?.map(({ requests, chosen }, at) => allocationOf(claims[at]!, requests, chosen));
+    return found?.map(({ requests, chosen }, index) =>
+      allocationOf(claims[index]!, requests, chosen),
+    );
   }
 }
 
-/** Checks the minimum number of devices against the limit per claim. */
+/** @throws AllocationFault if even the smallest alternatives need more devices than a claim may have */
 function checkCount(claim: ResourceClaim, requests: readonly (readonly PreparedRequest[])[]): void {
   const counts = requests.map((alternatives) =>
     Math.min(...alternatives.map(({ count }) => count)),
   );
   const count = counts.reduce((sum, each) => sum + each, 0);
   if (count <= maxDevices) return;
-  const what = `number of requested devices ${count} exceeds the claim limit of ${maxDevices}`;
-  throw new AllocationFault(`claim ${objectKey(claim)}: ${what}`);
+  const reason = `number of requested devices ${count} exceeds the claim limit of ${maxDevices}`;
+  throw new AllocationFault(`claim ${objectKey(claim)}: ${reason}`);
 }

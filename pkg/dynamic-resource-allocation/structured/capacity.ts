@@ -34,6 +34,7 @@ export function hasCapacity(
   return true;
 }
 
+/** Amount that a request for `text` consumes; undefined = the request names no amount. */
 function consumedOf({ value, requestPolicy }: DeviceCapacity, text: string | undefined): Quantity {
   if (text === undefined) return Quantity.parse(requestPolicy?.default ?? value);
   const requested = Quantity.parse(text);
@@ -49,15 +50,16 @@ function consumedOf({ value, requestPolicy }: DeviceCapacity, text: string | und
 function roundedUp(requested: Quantity, min: Quantity, step: string | undefined): Quantity {
   if (requested.compare(min) < 0) return min;
   if (step === undefined) return requested;
-  const by = stepOf(step);
-  const beyond = requested.value() - min.value();
-  const steps = (beyond + by - 1n) / by;
-  return Quantity.of(min.value() + steps * by, "BinarySI");
+  const size = stepOf(step);
+  const aboveMin = requested.value() - min.value();
+  const steps = (aboveMin + size - 1n) / size;
+  return Quantity.of(min.value() + steps * size, "BinarySI");
 }
 
+/** Whether the request policy allows the amount. */
 function isAllowed(amount: Quantity, policy: CapacityRequestPolicy): boolean {
-  const { default: usual, validRange, validValues = [] } = policy;
-  if (usual !== undefined && amount.equals(Quantity.parse(usual))) return true;
+  const { default: defaultValue, validRange, validValues = [] } = policy;
+  if (defaultValue !== undefined && amount.equals(Quantity.parse(defaultValue))) return true;
   if (validRange !== undefined) {
     const { min = "0", max, step } = validRange;
     if (max !== undefined && amount.compare(Quantity.parse(max)) > 0) return false;
@@ -69,6 +71,7 @@ function isAllowed(amount: Quantity, policy: CapacityRequestPolicy): boolean {
   );
 }
 
+/** Size of a step; at least 1. */
 function stepOf(text: string): bigint {
   const step = Quantity.parse(text).value();
   return step > 0n ? step : 1n;

@@ -8,7 +8,7 @@ export interface RequestName {
   readonly alternative?: string;
 }
 
-/** A constraint; monotonic: adding devices never makes it satisfiable again. */
+/** A constraint. It is monotonic: a violated constraint stays violated when devices are added. */
 export interface Constraint {
   /** Adds a device; returns false if that violates the constraint. */
   add(name: RequestName, candidate: Candidate): boolean;
@@ -38,24 +38,24 @@ class AttributeConstraint implements Constraint {
   ) {}
 
   add(name: RequestName, candidate: Candidate): boolean {
-    if (!this.concerns(name)) return true;
+    if (!this.appliesTo(name)) return true;
     const value = this.valueOf(candidate);
     if (value === undefined) return false;
     const count = this.counts.get(value) ?? 0;
-    const isKept = this.isSame ? count > 0 || this.counts.size === 0 : count === 0;
-    if (isKept) this.counts.set(value, count + 1);
-    return isKept;
+    const isSatisfied = this.isSame ? count > 0 || this.counts.size === 0 : count === 0;
+    if (isSatisfied) this.counts.set(value, count + 1);
+    return isSatisfied;
   }
 
   remove(name: RequestName, candidate: Candidate): void {
-    if (!this.concerns(name)) return;
+    if (!this.appliesTo(name)) return;
     const value = this.valueOf(candidate)!;
     const count = this.counts.get(value)! - 1;
     if (count > 0) this.counts.set(value, count);
     else this.counts.delete(value);
   }
 
-  private concerns({ request, alternative }: RequestName): boolean {
+  private appliesTo({ request, alternative }: RequestName): boolean {
     const { requests } = this;
     if (requests.size === 0 || requests.has(request)) return true;
     return alternative !== undefined && requests.has(`${request}/${alternative}`);
@@ -65,13 +65,15 @@ class AttributeConstraint implements Constraint {
     const { attributes = {} } = device;
     const own = ownAttribute(attributes, this.attribute);
     if (own !== undefined) return keyOf(own);
-    const at = this.attribute.indexOf("/");
-    if (at < 0 || this.attribute.slice(0, at) !== slice.spec.driver) return undefined;
-    const local = ownAttribute(attributes, this.attribute.slice(at + 1));
+    // A driver may publish its own attributes without its domain.
+    const slash = this.attribute.indexOf("/");
+    if (slash < 0 || this.attribute.slice(0, slash) !== slice.spec.driver) return undefined;
+    const local = ownAttribute(attributes, this.attribute.slice(slash + 1));
     return local === undefined ? undefined : keyOf(local);
   }
 }
 
+/** Attribute by name; safe for names such as `constructor`. */
 function ownAttribute(
   attributes: Readonly<Record<string, DeviceAttribute>>,
   name: string,

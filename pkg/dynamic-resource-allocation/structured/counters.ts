@@ -28,44 +28,51 @@ export class AvailableCounters {
 
 /** Counters consumed by the devices of one search. */
 export class ConsumedCounters {
-  private readonly left = new Map<ResourceSlice, Counters>();
+  /** Remaining counters of each slice that the search has used. */
+  private readonly remaining = new Map<ResourceSlice, Counters>();
 
   constructor(private readonly available: AvailableCounters) {}
 
   /** Consumes the counters of a device; returns false if one is insufficient. */
   add(device: Device, slice: ResourceSlice): boolean {
-    let left = this.left.get(slice);
-    if (left === undefined) this.left.set(slice, (left = new Map(this.available.of(slice))));
-    change(left, device, -1);
-    const isEnough = [...left.values()].every((amount) => amount.compare(Quantity.zero) >= 0);
-    if (!isEnough) change(left, device, 1);
-    return isEnough;
+    let remaining = this.remaining.get(slice);
+    if (remaining === undefined) {
+      remaining = new Map(this.available.of(slice));
+      this.remaining.set(slice, remaining);
+    }
+    change(remaining, device, -1);
+    const isSufficient = [...remaining.values()].every(
+      (amount) => amount.compare(Quantity.zero) >= 0,
+    );
+    if (!isSufficient) change(remaining, device, 1);
+    return isSufficient;
   }
 
+  /** Reverts a successful `add`. */
   remove(device: Device, slice: ResourceSlice): void {
-    change(this.left.get(slice)!, device, 1);
+    change(this.remaining.get(slice)!, device, 1);
   }
 }
 
 function countersOf(sets: readonly CounterSet[]): Counters {
   const counters: Counters = new Map();
-  for (const { name: set, counters: own = {} } of sets) {
-    for (const [name, { value }] of Object.entries(own)) {
+  for (const { name: set, counters: ofSet = {} } of sets) {
+    for (const [name, { value }] of Object.entries(ofSet)) {
       counters.set(`${set}/${name}`, Quantity.parse(value));
     }
   }
   return counters;
 }
 
-/** Adds to the known counters of a slice. */
+/** Adds or subtracts what the device consumes; ignores counters that the slice does not have. */
 function change(counters: Counters, { consumesCounters = [] }: Device, by: 1 | -1): void {
-  for (const { counterSet, counters: own = {} } of consumesCounters) {
-    for (const [name, { value }] of Object.entries(own)) {
+  for (const { counterSet, counters: ofSet = {} } of consumesCounters) {
+    for (const [name, { value }] of Object.entries(ofSet)) {
       const key = `${counterSet}/${name}`;
-      const left = counters.get(key);
-      if (left === undefined) continue;
+      const available = counters.get(key);
+      if (available === undefined) continue;
       const amount = Quantity.parse(value);
-      counters.set(key, by > 0 ? left.add(amount) : left.subtract(amount));
+      counters.set(key, by > 0 ? available.add(amount) : available.subtract(amount));
     }
   }
 }

@@ -1,7 +1,8 @@
 import type { Candidate } from "./pools.ts";
 import { AllocationFault, type PreparedRequest } from "./requests.ts";
 
-interface Devices {
+/** State of devices at the start of the search. */
+interface DeviceState {
   readonly isFree: (candidate: Candidate) => boolean;
   readonly isShared: (candidate: Candidate) => boolean;
 }
@@ -13,7 +14,7 @@ interface Devices {
 export function* hasEnoughDevices(
   requests: readonly (readonly PreparedRequest[])[],
   candidates: readonly Candidate[],
-  { isFree, isShared }: Devices,
+  { isFree, isShared }: DeviceState,
 ): Generator<void, boolean> {
   const slots: (readonly number[])[] = [];
   for (const alternatives of requests) {
@@ -40,15 +41,17 @@ export function* hasEnoughDevices(
 
 /** Whether all slots can be matched to distinct positions (Kuhn's algorithm). */
 function* canMatchAll(slots: readonly (readonly number[])[]): Generator<void, boolean> {
+  /** Slot by position. */
   const slotAt = new Map<number, number>();
   for (const slot of slots.keys()) {
     yield;
-    if (!place(slots, slotAt, slot, new Set())) return false;
+    if (!assign(slots, slotAt, slot, new Set())) return false;
   }
   return true;
 }
 
-function place(
+/** Assigns a position to the slot, moving other slots to other positions if necessary. */
+function assign(
   slots: readonly (readonly number[])[],
   slotAt: Map<number, number>,
   slot: number,
@@ -57,8 +60,8 @@ function place(
   for (const position of slots[slot]!) {
     if (tried.has(position)) continue;
     tried.add(position);
-    const holder = slotAt.get(position);
-    if (holder !== undefined && !place(slots, slotAt, holder, tried)) continue;
+    const occupant = slotAt.get(position);
+    if (occupant !== undefined && !assign(slots, slotAt, occupant, tried)) continue;
     slotAt.set(position, slot);
     return true;
   }

@@ -6,6 +6,7 @@ import { deviceIdOf } from "./state.ts";
 /** Whether a node matches a node selector. */
 export type NodeMatcher = (selector: NodeSelector, node: ApiObject) => boolean;
 
+/** A pool of devices, as far as it is accessible from a node. */
 export interface Pool {
   /** `driver/pool` */
   readonly name: string;
@@ -40,17 +41,17 @@ export function gatherPools(
 ): readonly Pool[] {
   const pools = new Map<string, PoolSlices>();
   for (const slice of slices) {
-    if (isReached(slice, node, options)) addSlice(pools, slice);
+    if (isAccessible(slice, node, options)) addSlice(pools, slice);
   }
   return [...pools.values()].map(poolOf);
 }
 
 /** Cached pools of a single slice; slices are immutable. */
-const ofOneSlice = new WeakMap<ResourceSlice, Pool>();
+const singleSlicePools = new WeakMap<ResourceSlice, Pool>();
 
 function poolOf({ name, slices }: PoolSlices): Pool {
   const [first] = slices;
-  const known = slices.length === 1 ? ofOneSlice.get(first!) : undefined;
+  const known = slices.length === 1 ? singleSlicePools.get(first!) : undefined;
   if (known !== undefined) return known;
   const candidates: Candidate[] = [];
   const pool = {
@@ -67,30 +68,31 @@ function poolOf({ name, slices }: PoolSlices): Pool {
       candidates.push({ id, device, slice, pool });
     }
   }
-  if (slices.length === 1) ofOneSlice.set(first!, pool);
+  if (slices.length === 1) singleSlicePools.set(first!, pool);
   return pool;
 }
 
 /** Whether the device is accessible from the node, by its own node selection or that of the slice. */
-export function reachesDevice(
+export function isDeviceAccessible(
   { device, slice }: Pick<Candidate, "device" | "slice">,
   node: ApiObject,
   matches: NodeMatcher,
 ): boolean {
-  return slice.spec.perDeviceNodeSelection !== true || reaches(device, node, matches);
+  return slice.spec.perDeviceNodeSelection !== true || includesNode(device, node, matches);
 }
 
-function isReached(
+/** Whether a device of the slice is accessible from the node. */
+function isAccessible(
   { spec }: ResourceSlice,
   node: ApiObject,
   { perDevice, matches }: { readonly perDevice: boolean; readonly matches: NodeMatcher },
 ): boolean {
   if (!perDevice && spec.perDeviceNodeSelection !== undefined) return false;
-  if (spec.perDeviceNodeSelection !== true) return reaches(spec, node, matches);
-  return (spec.devices ?? []).some((device) => reaches(device, node, matches));
+  if (spec.perDeviceNodeSelection !== true) return includesNode(spec, node, matches);
+  return (spec.devices ?? []).some((device) => includesNode(device, node, matches));
 }
 
-function reaches(reach: NodeReach, node: ApiObject, matches: NodeMatcher): boolean {
+function includesNode(reach: NodeReach, node: ApiObject, matches: NodeMatcher): boolean {
   const { nodeName, allNodes, nodeSelector } = reach;
   if (nodeName) return nodeName === node.metadata.name;
   if (allNodes === true) return true;

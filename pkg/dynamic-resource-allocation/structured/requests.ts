@@ -10,10 +10,10 @@ import type {
 } from "#kinds";
 import { hasCapacity } from "./capacity.ts";
 import type { RequestName } from "./constraints.ts";
-import { type Candidate, type NodeMatcher, type Pool, reachesDevice } from "./pools.ts";
+import { type Candidate, type NodeMatcher, type Pool, isDeviceAccessible } from "./pools.ts";
 import type { AllocatedState, AllocatorFeatures } from "./state.ts";
 
-/** A claim or class that cannot be allocated on any node. */
+/** A claim or class is invalid or not supported, so that no node can satisfy it. */
 export class AllocationFault extends Error {
   override readonly name = "AllocationFault";
 }
@@ -38,7 +38,7 @@ export class PreparedRequest {
   readonly deviceClass: DeviceClass;
   /** Number of devices to allocate. */
   readonly count: number;
-  /** Positions of the candidates, for allocation mode All. */
+  /** Positions of all matching candidates, for allocation mode All; undefined for other modes. */
   readonly all: readonly number[] | undefined;
   readonly isAdmin: boolean;
   /** Selector results by position: 0 = not evaluated, 1 = match, 2 = no match. */
@@ -86,7 +86,7 @@ export class PreparedRequest {
     if (!this.passes(this.deviceClass.spec.selectors, candidate, `class ${name}`)) return false;
     const claim = `claim ${objectKey(this.claim)}`;
     if (!this.passes(this.demand.selectors, candidate, claim)) return false;
-    if (!reachesDevice(candidate, node, nodeMatches)) return false;
+    if (!isDeviceAccessible(candidate, node, nodeMatches)) return false;
     return (
       !features.consumableCapacity || hasCapacity(device, this.demand, [allocated.consumedOf(id)])
     );
@@ -97,22 +97,23 @@ export class PreparedRequest {
     { device, slice }: Candidate,
     origin: string,
   ): boolean {
-    return selectors.every(({ cel }, at) => {
+    return selectors.every(({ cel }, index) => {
       try {
         return this.context.selectors.matches(cel?.expression ?? "", device, slice.spec.driver);
       } catch (error) {
         if (!(error instanceof SelectorFault)) throw error;
-        throw new AllocationFault(`${origin}: selector #${at}: ${error.message}`);
+        throw new AllocationFault(`${origin}: selector #${index}: ${error.message}`);
       }
     });
   }
 
+  /** @throws AllocationFault for a request that is not supported */
   private check(): void {
     const { selectors = [], adminAccess, deviceClassName, capacity } = this.demand;
     const { features } = this.context;
-    for (const [at, { cel }] of selectors.entries()) {
+    for (const [index, { cel }] of selectors.entries()) {
       if (cel !== undefined) continue;
-      throw this.fault(`, selector #${at}: CEL expression empty (unsupported selector type?)`);
+      throw this.fault(`, selector #${index}: CEL expression empty (unsupported selector type?)`);
     }
     if (!features.adminAccess && adminAccess !== undefined) {
       throw this.fault(": admin access is requested, but the feature is disabled");
@@ -130,8 +131,8 @@ export class PreparedRequest {
     const { deviceClassName } = this.demand;
     const found = this.context.classOf(deviceClassName);
     if (found !== undefined) return found;
-    const what = `: could not retrieve device class ${deviceClassName}`;
-    throw this.fault(`${what}: deviceclass "${deviceClassName}" not found`);
+    const message = `: could not retrieve device class ${deviceClassName}`;
+    throw this.fault(`${message}: deviceclass "${deviceClassName}" not found`);
   }
 
   private exactCount(): number {
@@ -163,15 +164,15 @@ export function prepareRequest(
   request: DeviceRequest,
 ): readonly PreparedRequest[] {
   const { name, exactly, firstAvailable = [] } = request;
-  const make = (own: RequestName, demand: DeviceDemand) =>
-    new PreparedRequest(context, claim, own, demand);
+  const prepare = (fullName: RequestName, demand: DeviceDemand) =>
+    new PreparedRequest(context, claim, fullName, demand);
   if (firstAvailable.length > 0) {
     if (!context.features.prioritizedList) {
-      const where = `claim ${objectKey(claim)}, request ${name}`;
-      const why = "has subrequests, but the DRAPrioritizedList feature is disabled";
-      throw new AllocationFault(`${where}: ${why}`);
+      const origin = `claim ${objectKey(claim)}, request ${name}`;
+      const reason = "has subrequests, but the DRAPrioritizedList feature is disabled";
+      throw new AllocationFault(`${origin}: ${reason}`);
     }
-    return firstAvailable.map((each) => make({ request: name, alternative: each.name }, each));
+    return firstAvailable.map((each) => prepare({ request: name, alternative: each.name }, each));
   }
-  return [make({ request: name }, exactly ?? { deviceClassName: "" })];
+  return [prepare({ request: name }, exactly ?? { deviceClassName: "" })];
 }

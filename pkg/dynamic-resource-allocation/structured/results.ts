@@ -10,7 +10,7 @@ import type {
 import type { Candidate } from "./pools.ts";
 import { AllocationFault, type PreparedRequest } from "./requests.ts";
 
-/** A device selected for a request. */
+/** A device chosen for a request. */
 export interface Chosen {
   readonly request: PreparedRequest;
   readonly candidate: Candidate;
@@ -20,6 +20,7 @@ export interface Chosen {
 type Term = NonNullable<NodeSelector["nodeSelectorTerms"]>[number];
 type Requirement = NonNullable<Term["matchFields"]>[number];
 
+/** @throws AllocationFault for node selectors that cannot be combined */
 export function allocationOf(
   claim: ResourceClaim,
   requests: readonly PreparedRequest[],
@@ -57,10 +58,10 @@ function claimConfigs(
   return (spec.devices?.config ?? []).flatMap(({ requests: names = [], ...config }) => {
     const source = "FromClaim" as const;
     if (names.length === 0) return [{ source, ...config }];
-    const concerned = requests.filter(
+    const matching = requests.filter(
       ({ name, fullName }) => names.includes(name.request) || names.includes(fullName),
     );
-    return concerned.map(() => ({ source, requests: names, ...config }));
+    return matching.map(() => ({ source, requests: names, ...config }));
   });
 }
 
@@ -69,12 +70,12 @@ function nodeSelectorOf(candidates: readonly Candidate[]): NodeSelector | undefi
   const matchFields: Requirement[] = [];
   const matchExpressions: Requirement[] = [];
   for (const { device, slice } of candidates) {
-    const reach = slice.spec.perDeviceNodeSelection === true ? device : slice.spec;
-    if (reach.nodeName) return onNode(reach.nodeName);
-    const terms = reach.nodeSelector?.nodeSelectorTerms ?? [];
+    const selection = slice.spec.perDeviceNodeSelection === true ? device : slice.spec;
+    if (selection.nodeName) return onNode(selection.nodeName);
+    const terms = selection.nodeSelector?.nodeSelectorTerms ?? [];
     if (terms.length > 1) {
-      const what = `unsupported ResourceSlice.NodeSelector with ${terms.length} terms`;
-      throw new AllocationFault(what);
+      const message = `unsupported ResourceSlice.NodeSelector with ${terms.length} terms`;
+      throw new AllocationFault(message);
     }
     addNew(matchFields, terms[0]?.matchFields);
     addNew(matchExpressions, terms[0]?.matchExpressions);
@@ -92,6 +93,7 @@ function onNode(name: string): NodeSelector {
   return { nodeSelectorTerms: [{ matchFields }] };
 }
 
+/** Adds requirements that are not yet present. */
 function addNew(to: Requirement[], from: readonly Requirement[] = []): void {
   const keyOf = ({ key, operator, values = [] }: Requirement) =>
     JSON.stringify([key, operator, [...new Set(values)].sort()]);

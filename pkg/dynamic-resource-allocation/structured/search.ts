@@ -9,6 +9,7 @@ import { AllocationFault, maxDevices, type PreparedRequest } from "./requests.ts
 import type { Chosen } from "./results.ts";
 import { addAmount, type AllocatedState, type AllocatorFeatures, type Amounts } from "./state.ts";
 
+/** A claim with its prepared requests and constraints. */
 export interface SearchedClaim {
   /** Alternatives of each request, one of which is selected. */
   readonly requests: readonly (readonly PreparedRequest[])[];
@@ -36,6 +37,7 @@ export interface Solution {
  */
 type Outcome = "done" | "none" | "exceeded" | "hopeless";
 
+/** Solution so far of one claim. */
 interface Draft {
   readonly requests: PreparedRequest[];
   readonly chosen: (Chosen & { readonly consumed: ReadonlyMap<string, Quantity> | undefined })[];
@@ -49,8 +51,9 @@ const matchingStep = 256;
 /** One backtracking search over requests, devices and candidates in order. */
 export class Search {
   private readonly drafts: readonly Draft[];
-  /** Indexes of claims that hold a device in this search, by device. */
+  /** Indexes of the claims to which this search has allocated a device, by device. */
   private readonly holders = new Map<string, Set<number>>();
+  /** Capacity that this search has consumed, by device. */
   private readonly consumed = new Map<string, Amounts>();
   private readonly counters: ConsumedCounters;
   private steps = 0;
@@ -60,11 +63,13 @@ export class Search {
     this.counters = new ConsumedCounters(options.counters);
   }
 
+  /** Searches for the first solution; undefined = none. */
   *run(): Generator<void, readonly Solution[] | undefined> {
     const outcome = yield* this.request(0, 0);
     return outcome === "done" ? this.drafts : undefined;
   }
 
+  /** Satisfies request `at` of a claim, and then all following requests and claims. */
   private *request(claim: number, at: number): Generator<void, Outcome> {
     const { claims } = this.options;
     const requests = claims[claim]?.requests;
@@ -92,9 +97,9 @@ export class Search {
   private *device(
     claim: number,
     request: PreparedRequest,
-    place: { readonly at: number; readonly index: number; readonly from: number },
+    step: { readonly at: number; readonly index: number; readonly from: number },
   ): Generator<void, Outcome> {
-    const { at, index, from } = place;
+    const { at, index, from } = step;
     if (++this.steps % stepsPerYield === 0) yield;
     if (this.steps === matchingStep && !(yield* this.hasEnoughDevices())) return "hopeless";
     if (request.all?.length === 0) return "none";
@@ -156,25 +161,26 @@ export class Search {
     }
     const consumed = isShared ? consumedCapacity(device, request.demand) : undefined;
     if (isShared) this.consume(id, consumed!, 1);
-    else this.hold(id).add(claim);
-    const keepsTolerations = features.deviceTaints;
-    const result = resultOf(request, candidate, { consumed, newShareId, keepsTolerations });
+    else this.holdersOf(id).add(claim);
+    const includesTolerations = features.deviceTaints;
+    const result = resultOf(request, candidate, { consumed, newShareId, includesTolerations });
     this.drafts[claim]!.chosen.push({ request, candidate, result, consumed });
     return true;
   }
 
+  /** Adds the device to all constraints, or to none of them if it violates one. */
   private constrain(
     constraints: readonly Constraint[],
     request: PreparedRequest,
     candidate: Candidate,
   ): boolean {
-    for (const [at, constraint] of constraints.entries()) {
+    for (const [index, constraint] of constraints.entries()) {
       if (constraint.add(request.name, candidate)) continue;
       if (request.all !== undefined) {
-        const what = `cannot add device ${candidate.id} because a claim constraint would not be`;
-        throw request.fault(`: ${what} satisfied`);
+        const reason = `cannot add device ${candidate.id} because a claim constraint would not be`;
+        throw request.fault(`: ${reason} satisfied`);
       }
-      for (const added of constraints.slice(0, at)) added.remove(request.name, candidate);
+      for (const added of constraints.slice(0, index)) added.remove(request.name, candidate);
       return false;
     }
     return true;
@@ -187,11 +193,11 @@ export class Search {
     for (const each of this.options.claims[claim]!.constraints)
       each.remove(request.name, candidate);
     if ((device.consumesCounters ?? []).length > 0) this.counters.remove(device, slice);
-    if (consumed === undefined) this.hold(id).delete(claim);
+    if (consumed === undefined) this.holdersOf(id).delete(claim);
     else this.consume(id, consumed, -1);
   }
 
-  private hold(id: string): Set<number> {
+  private holdersOf(id: string): Set<number> {
     let holders = this.holders.get(id);
     if (holders === undefined) this.holders.set(id, (holders = new Set()));
     return holders;
@@ -229,12 +235,12 @@ function resultOf(
     readonly consumed: ReadonlyMap<string, Quantity> | undefined;
     readonly newShareId: () => string;
     /** Whether results contain tolerations, for device taint eviction. */
-    readonly keepsTolerations: boolean;
+    readonly includesTolerations: boolean;
   },
 ): AllocatedDevice {
   const { driver, pool } = slice.spec;
-  const { consumed, newShareId, keepsTolerations } = more;
-  const tolerations = keepsTolerations ? (demand.tolerations ?? []) : [];
+  const { consumed, newShareId, includesTolerations } = more;
+  const tolerations = includesTolerations ? (demand.tolerations ?? []) : [];
   const texts = [...(consumed ?? [])].map(([name, amount]) => [name, amount.toString()]);
   return {
     request: fullName,

@@ -35,12 +35,13 @@ export function deviceIdOf({ driver, pool, device }: DeviceIdentity): string {
 /** Amounts by name. */
 export type Amounts = Map<string, Quantity>;
 
-/** Devices and capacity held by claims. An allocation must be removed with the value that was added. */
+/** Devices and capacity of allocated claims. An allocation must be removed with the value that was added. */
 export class AllocatedState {
   /** Number of claims per device; more than one only if other clients wrote claims. */
   private readonly holders = new Map<string, number>();
   private readonly consumed = new Map<string, Amounts>();
 
+  /** Whether a claim has the device to itself. */
   has(deviceId: string): boolean {
     return this.holders.has(deviceId);
   }
@@ -85,6 +86,7 @@ export class AllocatedState {
   }
 }
 
+/** Adds to the amount with this name. */
 export function addAmount(amounts: Amounts, name: string, amount: Quantity): void {
   amounts.set(name, (amounts.get(name) ?? Quantity.zero).add(amount));
 }

@@ -96,7 +96,7 @@ export class DeviceManager {
     const found = [...this.slices.indexed(byNode, node), ...this.slices.indexed(byNode, "")];
     found.sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
     const { tainted } = this;
-    return tainted === undefined ? found : found.map((slice) => tainted.patch(slice));
+    return tainted === undefined ? found : found.map((slice) => tainted.withRuleTaints(slice));
   }
 
   isPending(uid: string): boolean {
