@@ -100,9 +100,10 @@ export class QuotaMonitor {
     const sink: ReflectorSink<ApiObject> = {
       replaced: () => freed(evaluator, undefined),
       changed: (type, object) => {
-        const isLower =
-          type === "DELETED" || (type === "MODIFIED" && mayLowerUsage(object, plural));
-        if (isLower) freed(evaluator, object.metadata.namespace);
+        const mayFree =
+          type === "DELETED" ||
+          (type === "MODIFIED" && !evaluator.isConstant && mayLowerUsage(object, plural));
+        if (mayFree) freed(evaluator, object.metadata.namespace);
       },
     };
     void reflect({
@@ -116,8 +117,8 @@ export class QuotaMonitor {
 }
 
 /**
- * Whether an update may have lowered an object's usage: of a service (type change), a claim, or a pod that
- * has terminated or been resized.
+ * Whether an update may have lowered an object's usage: any update of a Service or claim, or that of a pod
+ * that has terminated or was resized.
  */
 function mayLowerUsage(object: ApiObject, plural: string): boolean {
   if (plural !== "pods") return true;

@@ -43,6 +43,16 @@ describe("resourcequota-controller", () => {
     await run.until(usedIs("1", "0"));
   });
 
+  it("does not recalculate when an object that only counts is updated", async () => {
+    await makeQuota();
+    await run.until(usedIs("2", "0"));
+    await new Promise((resolve) => setTimeout(resolve, 250));
+    const before = run.calls("list", "configmaps");
+    await run.test.patch("v1/configmaps/ns/a", { data: { key: "value" } });
+    await new Promise((resolve) => setTimeout(resolve, 250));
+    assert.equal(run.calls("list", "configmaps"), before);
+  });
+
   it("retries when the status cannot be written", async () => {
     run.failNext("update", "resourcequotas", 2);
     await makeQuota();
