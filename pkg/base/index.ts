@@ -26,7 +26,7 @@ export {
   silentLogger,
 } from "./logger.ts";
 export { memoize } from "./collections/memoize.ts";
-export { certainlyDiffer, deepEqual } from "./value/equal.ts";
+export { certainlyDiffer, deepEqual, deepEqualInSlices } from "./value/equal.ts";
 export { deepClone, deepCloneInSlices } from "./value/clone.ts";
 export {
   assign,
@@ -54,6 +54,7 @@ export { SortedMap } from "./collections/sorted-map.ts";
 export { setBounded } from "./collections/bounded-map.ts";
 export { yieldEvery } from "./async/yield-every.ts";
 export { atOnce, inTurns, promptly, type Slices } from "./async/slices.ts";
+export { sortInSlices } from "./async/sort-in-slices.ts";
 export {
   type Cidr,
   cidrContains,

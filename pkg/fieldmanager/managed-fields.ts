@@ -1,7 +1,8 @@
 import { isJsonObject, type JsonObject, memoize, OpaqueJson, type Slices } from "#base";
 import { applyConflict, badRequest, goQuote, plainFailure } from "#meta";
 import { configurationFault } from "./typed/validate.ts";
-import { difference, type FieldSet, isEmptySet, isSameSet, setOf, union } from "./fieldpath/set.ts";
+import { difference, type FieldSet, isEmptySet, setOf, union } from "./fieldpath/set.ts";
+import { isSameSetInSlices, unionInSlices } from "./fieldpath/set-in-slices.ts";
 import {
   capUpdaters,
   managerIdentifier,
@@ -139,8 +140,12 @@ function* updateManagers(
     const manager = managerOf(write, "Update");
     const id = managerIdentifier(manager);
     const previous = managers.get(id);
-    const managed = previous === undefined ? changed : union(changed, previous.fields);
-    managers.put(withEncoded({ ...manager, fields: managed, time: write.now }, known.get(id)));
+    const { levels } = managers;
+    const managed =
+      previous === undefined ? changed : yield* unionInSlices(changed, previous.fields, levels);
+    yield;
+    const updater = { ...manager, fields: managed, time: write.now };
+    managers.put(yield* withEncoded(updater, known.get(id), levels));
   }
   capUpdaters(managers);
   return managers;
@@ -273,13 +278,19 @@ function* applyAsManager(
   const applier = managers.get(id);
   if (applier === undefined) return applied;
   const time = object === undefined ? applier.time : write.now;
-  managers.put({ ...withEncoded(applier, before.get(id)), time });
+  const encoded = yield* withEncoded(applier, before.get(id), managers.levels);
+  managers.put({ ...encoded, time });
   return applied;
 }
 
 /** The manager with the encoded fields of its previous entry, if the fields are the same. */
-function withEncoded(manager: Manager, before: Manager | undefined): Manager {
-  if (before?.encoded === undefined || !isSameSet(before.fields, manager.fields)) return manager;
+function* withEncoded(
+  manager: Manager,
+  before: Manager | undefined,
+  levels: number,
+): Slices<Manager> {
+  if (before?.encoded === undefined) return manager;
+  if (!(yield* isSameSetInSlices(before.fields, manager.fields, levels))) return manager;
   const { fields, encoded } = before;
   return { ...manager, fields, encoded };
 }

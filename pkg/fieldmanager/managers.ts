@@ -2,11 +2,12 @@ import { atOnce, compareUtf8, OpaqueJson, type Slices } from "#base";
 import {
   difference,
   type FieldSet,
-  inOrder,
   isEmptySet,
   parseFieldSet,
   unionOfAll,
 } from "./fieldpath/set.ts";
+import { differenceInSlices, inOrderInSlices } from "./fieldpath/set-in-slices.ts";
+import { slicedLevels } from "./typed/value.ts";
 import { FieldSetError } from "./fieldpath/path-element.ts";
 
 /** An entry of metadata.managedFields as objects carry it. */
@@ -48,6 +49,9 @@ export class ManagedFieldsError extends Error {
 export class Managers implements Iterable<readonly [id: string, manager: Manager]> {
   private readonly byId = new Map<string, Manager>();
 
+  /** Levels of the sets that may have large nodes, which are processed in slices. */
+  levels = 0;
+
   /** @throws ManagedFieldsError */
   static read(entries: readonly ManagedFieldsEntry[] | null | undefined): Managers {
     return atOnce(Managers.readInSlices(entries));
@@ -82,6 +86,7 @@ export class Managers implements Iterable<readonly [id: string, manager: Manager
   }
   copy(): Managers {
     const managers = new Managers();
+    managers.levels = this.levels;
     for (const [id, manager] of this.byId) managers.byId.set(id, manager);
     return managers;
   }
@@ -99,6 +104,13 @@ export class Managers implements Iterable<readonly [id: string, manager: Manager
     if (manager !== undefined) this.setFields(id, difference(manager.fields, removed));
   }
 
+  /** As `removeFields`, in slices. */
+  *removeFieldsInSlices(id: string, removed: FieldSet): Slices<void> {
+    const manager = this.byId.get(id);
+    if (manager === undefined || isEmptySet(removed)) return;
+    this.setFields(id, yield* differenceInSlices(manager.fields, removed, this.levels));
+  }
+
   dropEmpty(): void {
     for (const [id, { fields }] of this.byId) if (isEmptySet(fields)) this.byId.delete(id);
   }
@@ -112,7 +124,10 @@ export class Managers implements Iterable<readonly [id: string, manager: Manager
   *entriesInSlices(): Slices<ManagedFieldsEntry[]> {
     const entries: ManagedFieldsEntry[] = [];
     for (const manager of [...this.byId.values()].sort(compareManagers)) {
-      const entry = encodeEntry(manager);
+      const { fields, encoded } = manager;
+      const isUnchanged = encoded?.value === fields;
+      const ordered = isUnchanged ? fields : yield* inOrderInSlices(fields, this.levels);
+      const entry = encodeEntry(manager, isUnchanged ? encoded : OpaqueJson.of(ordered));
       entries.push(entry);
       yield;
       // Encodes the fields in this slice; otherwise printing the object would, all at once.
@@ -159,12 +174,19 @@ function* decodeEntry(entry: ManagedFieldsEntry, index: number): Slices<Manager>
     const { fieldsV1: encoded } = entry;
     const value = encoded?.value;
     yield;
-    const fields = yield* parseFieldSet(value);
+    const fields = yield* parseFieldSet(value, hasLargeNodes(encoded) ? slicedLevels : 0);
     return { name, operation, subresource, apiVersion, fields, time: time ?? undefined, encoded };
   } catch (fault) {
     if (!(fault instanceof FieldSetError)) throw fault;
     throw new ManagedFieldsError(`error decoding versioned set: ${fault.message}`);
   }
+}
+
+/** Length of encoded fields from which the set may have large nodes. */
+const largeLength = 16 * 1024;
+
+function hasLargeNodes(encoded: OpaqueJson | null | undefined): boolean {
+  return encoded !== undefined && encoded !== null && encoded.text.length > largeLength;
 }
 
 function compareManagers(left: Manager, right: Manager): number {
@@ -181,16 +203,15 @@ function seconds({ time }: Manager): number {
   return time === undefined ? 0 : Math.floor(Date.parse(time) / 1000);
 }
 
-/** Encodes an entry; unchanged fields keep their encoding. */
-function encodeEntry(manager: Manager): ManagedFieldsEntry {
-  const { name, operation, apiVersion, time, fields, encoded, subresource } = manager;
+function encodeEntry(manager: Manager, fieldsV1: OpaqueJson): ManagedFieldsEntry {
+  const { name, operation, apiVersion, time, subresource } = manager;
   return {
     ...(name === "" ? {} : { manager: name }),
     operation,
     apiVersion,
     ...(time === undefined ? {} : { time }),
     fieldsType: "FieldsV1",
-    fieldsV1: encoded?.value === fields ? encoded : OpaqueJson.of(inOrder(fields)),
+    fieldsV1,
     ...(subresource === "" ? {} : { subresource }),
   };
 }

@@ -1,24 +1,29 @@
-import { append, deepEqual, type JsonObject, type Slices } from "#base";
+import { append, deepEqualInSlices, type JsonObject, type Slices } from "#base";
 import { compare, compareInSlices, type Comparison } from "./typed/compare.ts";
 import {
   type FieldSet,
   hasPath,
   intersection,
   isEmptySet,
-  isSameSet,
-  isSubset,
   pathsOf,
   recursiveDifference,
   difference,
   union,
   unionOfAll,
 } from "./fieldpath/set.ts";
-import { toFieldSet } from "./typed/to-field-set.ts";
+import {
+  intersectionInSlices,
+  isSameSetInSlices,
+  isSubsetInSlices,
+  unionInSlices,
+} from "./fieldpath/set-in-slices.ts";
+import { toFieldSet, toFieldSetInSlices } from "./typed/to-field-set.ts";
 import { type Manager, Managers } from "./managers.ts";
 import { mergeInSlices } from "./typed/merge.ts";
 import { describeElement, type PathElement } from "./fieldpath/path-element.ts";
 import { reconciled, removeFields, withNamedFields } from "./typed/remove.ts";
 import type { Shape } from "./typed/shape.ts";
+import { slicedLevelsOf } from "./typed/value.ts";
 
 /** The versions of a kind. */
 export interface Versions {
@@ -90,12 +95,13 @@ interface Objects {
 }
 
 /** Drops managers of versions that no longer exist, and adapts sets to the current schema. */
-function reconcile({ versions }: Change, managers: Managers): Managers {
+function* reconcile({ versions }: Change, managers: Managers): Slices<Managers> {
   const result = managers.copy();
   for (const [id, { apiVersion, fields }] of managers) {
     const shape = versions.shapeOf(apiVersion);
     if (shape === undefined) result.delete(id);
     else result.setFields(id, reconciled(fields, shape));
+    yield;
   }
   return result;
 }
@@ -117,12 +123,14 @@ function* removeFromOthers(
   { live, next }: Objects,
   { managers, self, force }: { managers: Managers; self: string | undefined; force: boolean },
 ): Slices<RemovalOutcome> {
+  const { levels } = managers;
   const comparisons = new Map<string, Comparison>();
   const compareIn = function* (apiVersion: string): Slices<Comparison> {
     let comparison = comparisons.get(apiVersion);
     if (comparison !== undefined) return comparison;
     const shape = change.versions.shapeOf(apiVersion) as Shape;
-    comparison = yield* compareInSlices(shape, live.in(apiVersion), next.in(apiVersion));
+    const objects = [live.in(apiVersion), next.in(apiVersion)] as const;
+    comparison = yield* compareInSlices(shape, objects, levels);
     comparisons.set(apiVersion, comparison);
     return comparison;
   };
@@ -135,7 +143,7 @@ function* removeFromOthers(
     if (difference === undefined) {
       const { added, modified, removed } = yield* compareIn(manager.apiVersion);
       yield;
-      const modifiedOrAdded = union(modified, added);
+      const modifiedOrAdded = yield* unionInSlices(modified, added, levels);
       yield;
       const changed = applyFilter(change.scope, modifiedOrAdded);
       yield;
@@ -143,9 +151,10 @@ function* removeFromOthers(
       filtered.set(manager.apiVersion, difference);
     }
     yield;
-    const conflict = intersection(manager.fields, difference.changed);
+    const conflict = yield* intersectionInSlices(manager.fields, difference.changed, levels);
     yield;
-    losses.set(id, { conflict, removed: intersection(manager.fields, difference.removed) });
+    const removed = yield* intersectionInSlices(manager.fields, difference.removed, levels);
+    losses.set(id, { conflict, removed });
     yield;
     if (force || isEmptySet(conflict)) continue;
     append(
@@ -156,9 +165,9 @@ function* removeFromOthers(
   if (conflicts.length > 0) throw new ConflictError(conflicts);
   const result = managers.copy();
   for (const [id, { conflict, removed }] of losses) {
-    result.removeFields(id, conflict);
+    yield* result.removeFieldsInSlices(id, conflict);
     yield;
-    result.removeFields(id, removed);
+    yield* result.removeFieldsInSlices(id, removed);
     yield;
   }
   result.dropEmpty();
@@ -179,7 +188,8 @@ export function* update(
 ): Slices<Updated> {
   const live = new Versioned(change, objects.live);
   const next = new Versioned(change, objects.next);
-  const current = reconcile(change, managers);
+  const current = yield* reconcile(change, managers);
+  current.levels = slicedLevelsOf(objects.live, objects.next);
   yield;
   const outcome = yield* removeFromOthers(
     change,
@@ -189,7 +199,7 @@ export function* update(
   yield;
   const { added, modified } = yield* outcome.comparison();
   yield;
-  const changed = union(modified, added);
+  const changed = yield* unionInSlices(modified, added, current.levels);
   yield;
   return { managers: outcome.managers, fields: applyFilter(change.scope, changed) };
 }
@@ -221,17 +231,19 @@ export function* apply(
 ): Slices<Applied> {
   const { live, configuration, manager, id, force } = application;
   const shape = change.versions.shapeOf(change.apiVersion) as Shape;
-  const current = reconcile(change, managers);
+  const current = yield* reconcile(change, managers);
+  const levels = (current.levels = slicedLevelsOf(live, configuration));
   const last = current.get(id);
   yield;
-  const merged = yield* mergeInSlices(shape, live, configuration);
+  const merged = yield* mergeInSlices(shape, [live, configuration], levels);
   yield;
-  const set = toFieldSet(shape, configuration);
+  const set = yield* toFieldSetInSlices(shape, configuration);
   yield;
   const applied = applyFilter(change.scope, set);
   yield;
   // Reuses an equal set, so that it need not be compared and encoded again.
-  const fields = last !== undefined && isSameSet(last.fields, applied) ? last.fields : applied;
+  const isSame = last !== undefined && (yield* isSameSetInSlices(last.fields, applied, levels));
+  const fields = isSame ? last.fields : applied;
   current.put({ ...manager, fields, time: last?.time });
   yield;
   const object = yield* prune(change, merged, { managers: current, last, fields });
@@ -239,8 +251,9 @@ export function* apply(
   yield;
   const outcome = yield* removeFromOthers(change, objects, { managers: current, self: id, force });
   yield;
+  const isUnchanged = yield* deepEqualInSlices(live, object);
   return {
-    object: deepEqual(live, object) ? undefined : object,
+    object: isUnchanged ? undefined : object,
     managers: outcome.managers,
   };
 }
@@ -263,7 +276,10 @@ function* prune(
   const { versions, apiVersion } = change;
   const version = last.apiVersion;
   // All previous fields are applied again: there is nothing to prune.
-  if (version === apiVersion && isSubset(last.fields, fields)) return merged;
+  const isSameVersion = version === apiVersion;
+  if (isSameVersion && (yield* isSubsetInSlices(last.fields, fields, managers.levels))) {
+    return merged;
+  }
   const shape = versions.shapeOf(version);
   if (shape === undefined) return merged;
   const before = new Versioned(change, merged).in(version);

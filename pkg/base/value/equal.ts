@@ -1,3 +1,4 @@
+import type { Slices } from "../async/slices.ts";
 import { OpaqueJson } from "../text/json-text.ts";
 
 /**
@@ -17,6 +18,49 @@ export function deepEqual(left: unknown, right: unknown): boolean {
 }
 
 type Shape = Readonly<Record<string, unknown>>;
+
+/** Members or elements that are compared in one slice. */
+const sliceLength = 1000;
+
+/** As `deepEqual`, in slices. */
+export function* deepEqualInSlices(left: unknown, right: unknown): Slices<boolean> {
+  if (!isTree(left) || !isTree(right) || left === right) return deepEqual(left, right);
+  if (Array.isArray(left) || Array.isArray(right)) {
+    if (!Array.isArray(left) || !Array.isArray(right) || left.length !== right.length) return false;
+    for (let index = 0; index < left.length; index++) {
+      if (index % sliceLength === 0) yield;
+      if (left[index] === right[index]) continue;
+      if (!(yield* deepEqualInSlices(left[index], right[index]))) return false;
+    }
+    return true;
+  }
+  return yield* equalObjectsInSlices(left as Shape, right as Shape);
+}
+
+function* equalObjectsInSlices(left: Shape, right: Shape): Slices<boolean> {
+  const mine = Object.keys(left);
+  yield;
+  const theirs = Object.keys(right);
+  let present = 0;
+  for (const [index, key] of mine.entries()) {
+    if (index % sliceLength === 0) yield;
+    const value = left[key];
+    if (value === undefined) continue;
+    present++;
+    if (!Object.hasOwn(right, key)) return false;
+    if (value === right[key]) continue;
+    if (!(yield* deepEqualInSlices(value, right[key]))) return false;
+  }
+  for (const [index, key] of theirs.entries()) {
+    if (index % sliceLength === 0) yield;
+    if (right[key] !== undefined) present--;
+  }
+  return present === 0;
+}
+
+function isTree(value: unknown): value is object {
+  return typeof value === "object" && value !== null && !(value instanceof OpaqueJson);
+}
 
 function equalLists(left: readonly unknown[], right: readonly unknown[]): boolean {
   if (left.length !== right.length) return false;

@@ -59,7 +59,7 @@ function goJson(value: unknown): string {
 
 /** A canonical `k:` element with one or two keys with plain strings or integers: the common case. */
 const plainKeyElement = ((): RegExp => {
-  const member = String.raw`"(\w+)":(?:"[\w ./:@-]*"|0|[1-9]\d{0,14})`;
+  const member = String.raw`"(\w+)":("[\w ./:@-]*"|0|[1-9]\d{0,14})`;
   return new RegExp(`^k:\\{${member}(?:,${member})?\\}$`);
 })();
 
@@ -71,7 +71,7 @@ const plainKeyElement = ((): RegExp => {
  */
 export function canonicalElement(text: string): PathElement | undefined {
   if (text.startsWith("f:")) return text;
-  const [, first = "", second] = plainKeyElement.exec(text) ?? [];
+  const [, first = "", , second] = plainKeyElement.exec(text) ?? [];
   if (first !== "" && (second === undefined || first < second)) return text;
   if (text.length < 2) throw new FieldSetError("key must be 2 characters long");
   if (text[1] !== ":") throw new FieldSetError(`missing colon: ${text}`);
@@ -98,11 +98,25 @@ function parseElementJson(text: string): unknown {
 }
 
 function keysOf(text: string): [string, unknown][] {
+  const [, name = "", value = "", otherName = "", otherValue = ""] =
+    plainKeyElement.exec(text) ?? [];
+  if (name !== "" && otherName === "") return [[name, plainValue(value)]];
+  if (name !== "" && name < otherName) {
+    return [
+      [name, plainValue(value)],
+      [otherName, plainValue(otherValue)],
+    ];
+  }
   const keys = parseElementJson(text) ?? {};
   if (typeof keys !== "object" || Array.isArray(keys)) {
     throw new FieldSetError(`parsing key as path element: ${text}`);
   }
   return Object.entries(keys).sort(([a], [b]) => compareUtf8(a, b));
+}
+
+/** A string without escapes, or an integer, as `plainKeyElement` matches them. */
+function plainValue(text: string): string | number {
+  return text.startsWith('"') ? text.slice(1, -1) : Number(text);
 }
 
 function indexOf(text: string): number {
@@ -133,6 +147,20 @@ export function compareElements(left: PathElement, right: PathElement): number {
     default:
       return compareUtf8(left, right);
   }
+}
+
+/** A function like `compareElements` that parses the keys of each element once, to sort many elements. */
+export function elementComparer(): (left: PathElement, right: PathElement) => number {
+  const known = new Map<PathElement, [string, unknown][]>();
+  const keys = (element: PathElement): [string, unknown][] => {
+    let parsed = known.get(element);
+    if (parsed === undefined) known.set(element, (parsed = keysOf(element)));
+    return parsed;
+  };
+  return (left, right) =>
+    left[0] === "k" && right[0] === "k" && left !== right
+      ? (compareSingleKeys(left, right) ?? compareKeys(keys(left), keys(right)))
+      : compareElements(left, right);
 }
 
 /** Compares two elements whose only key is the same and has a string value; undefined for others. */

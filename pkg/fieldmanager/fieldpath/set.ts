@@ -72,7 +72,8 @@ export function hasPath(set: FieldSet, path: readonly PathElement[]): boolean {
   return isMember(node);
 }
 
-function inner(set: FieldSet, element: PathElement): FieldSet | undefined {
+/** The node of an element other than SELF. */
+export function inner(set: FieldSet, element: PathElement): FieldSet | undefined {
   return element !== selfKey && Object.hasOwn(set, element) ? set[element] : undefined;
 }
 
@@ -100,7 +101,9 @@ function unionWith(left: FieldSet, right: FieldSet, self: boolean): FieldSet {
 
 export function unionOfNodes(left: FieldSet, right: FieldSet): FieldSet {
   if (left === right) return left;
-  const self = selfKey in left || selfKey in right || isEmptySet(left) || isEmptySet(right);
+  const isLeaf = isEmptySet(left);
+  if (isLeaf && isEmptySet(right)) return left;
+  const self = selfKey in left || selfKey in right || isLeaf || isEmptySet(right);
   const below = unionWith(left, right, self);
   if (!self || selfKey in below) return below;
   return nodeOf(true, below) as FieldSet;
@@ -142,7 +145,8 @@ function without(left: FieldSet, right: FieldSet, recursive: boolean): FieldSet 
   return changed === undefined ? left : (copyWith(left, changed, false) ?? emptySet);
 }
 
-function nodeWithout(mine: FieldSet, theirs: FieldSet, recursive: boolean): FieldSet | undefined {
+/** The remaining node; undefined if it is empty. */
+export function nodeWithout(mine: FieldSet, theirs: FieldSet, recursive: boolean): FieldSet | undefined {
   if (recursive && isMember(theirs)) return undefined;
   const changed = changedNodes(mine, theirs, recursive);
   // `isMember`, without a look for inner elements where `changed` shows that both nodes have one.
@@ -201,6 +205,12 @@ export function intersection(left: FieldSet, right: FieldSet): FieldSet {
   return intersectionWith(left, right, false);
 }
 
+/** The common members of two nodes of one element; undefined if there are none. */
+export function nodesInCommon(mine: FieldSet, theirs: FieldSet): FieldSet | undefined {
+  const below = intersectionWith(mine, theirs, selfKey in mine && selfKey in theirs);
+  return below === emptySet && !(isMember(mine) && isMember(theirs)) ? undefined : below;
+}
+
 /** Returns `emptySet` if and only if no path below is common; otherwise the result has SELF if `self`. */
 function intersectionWith(left: FieldSet, right: FieldSet, self: boolean): FieldSet {
   let draft: Draft | undefined;
@@ -208,9 +218,8 @@ function intersectionWith(left: FieldSet, right: FieldSet, self: boolean): Field
   for (const element in left) {
     const theirs = inner(right, element);
     if (theirs === undefined) continue;
-    const mine = left[element] as FieldSet;
-    const below = intersectionWith(mine, theirs, selfKey in mine && selfKey in theirs);
-    if (below === emptySet && !(isMember(mine) && isMember(theirs))) continue;
+    const below = nodesInCommon(left[element] as FieldSet, theirs);
+    if (below === undefined) continue;
     draft ??= self ? { [selfKey]: leaf } : {};
     draft[element] = below;
   }
@@ -228,10 +237,6 @@ export function isSubset(part: FieldSet, whole: FieldSet): boolean {
     if (!isSubset(mine, theirs)) return false;
   }
   return true;
-}
-
-export function isSameSet(left: FieldSet, right: FieldSet): boolean {
-  return left === right || (isSubset(left, right) && isSubset(right, left));
 }
 
 /** The paths of all members: at each level first the members, then the paths below them, each sorted. */
@@ -253,15 +258,17 @@ function collectPaths(set: FieldSet, at: readonly PathElement[], paths: PathElem
 /**
  * Decodes FieldsV1: path elements are made canonical and sorted, unknown kinds of elements dropped. A
  * value that is canonical and sorted already, like all that servers write, is returned unchanged.
+ * `levels` is the number of levels that may have large nodes, which are checked in slices.
  *
  * @throws FieldSetError
  */
-export function* parseFieldSet(value: unknown): Slices<FieldSet> {
+export function* parseFieldSet(value: unknown, levels = 0): Slices<FieldSet> {
   if (value === null || value === undefined) return emptySet;
   if (knownSets.has(value)) return value as FieldSet;
-  if (isCanonical(value) && !(selfKey in value)) {
+  const isOrdered = levels > 0 ? yield* isCanonicalInSlices(value, levels) : isCanonical(value);
+  if (isOrdered && !(selfKey in (value as FieldSet))) {
     knownSets.add(value);
-    return value;
+    return value as FieldSet;
   }
   yield;
   const contents = contentsOf(parseNode(value));
@@ -273,20 +280,40 @@ export function* parseFieldSet(value: unknown): Slices<FieldSet> {
 const knownSets = new WeakSet<WeakKey>();
 
 function isCanonical(value: unknown): value is FieldSet {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
-  const source = value as Readonly<Record<string, unknown>>;
+  if (!isNode(value)) return false;
   let last: string | undefined;
-  for (const text in source) {
-    const inner = source[text];
-    if (text === selfKey) {
-      if (last !== undefined || !isCanonical(inner) || !isEmptySet(inner)) return false;
-    } else {
-      if (last !== undefined && compareElements(last, text) >= 0) return false;
-      if (canonicalElement(text) !== text || !isCanonical(inner)) return false;
-    }
+  for (const text in value) {
+    const inner = value[text];
+    if (!isCanonicalElement(last, text, inner) || !isCanonical(inner)) return false;
     last = text;
   }
   return last !== selfKey;
+}
+
+/** As `isCanonical`, in slices. */
+function* isCanonicalInSlices(value: unknown, levels: number): Slices<boolean> {
+  if (levels === 0 || !isNode(value)) return isCanonical(value);
+  const elements = Object.keys(value);
+  for (const [index, text] of elements.entries()) {
+    if (index % elementsPerSlice === 0) yield;
+    const inner = value[text];
+    if (!isCanonicalElement(elements[index - 1], text, inner)) return false;
+    if (!(yield* isCanonicalInSlices(inner, levels - 1))) return false;
+  }
+  return elements.at(-1) !== selfKey;
+}
+
+const elementsPerSlice = 1000;
+
+function isNode(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Whether an element is canonical and after the last one; SELF is the first and has nothing below. */
+function isCanonicalElement(last: string | undefined, text: string, inner: unknown): boolean {
+  if (text === selfKey) return last === undefined && isNode(inner) && isEmptySet(inner as FieldSet);
+  if (last !== undefined && compareElements(last, text) >= 0) return false;
+  return canonicalElement(text) === text;
 }
 
 function parseNode(value: unknown): FieldSet {

@@ -6,12 +6,10 @@ import {
   type Form,
   formOf,
   isEmptyMap,
-  isLarge,
   itemsByElementInSlices,
   listIn,
   mapIn,
   memberShape,
-  slicedLevels,
   sliceLength,
   treatedAs,
 } from "./value.ts";
@@ -36,15 +34,17 @@ export function compare(shape: Shape, before: JsonObject, after: JsonObject): Co
   return comparisonOf(compareValues(shape, before, after));
 }
 
-/** As `compare`, in slices if an object is large; generators would double the time of small ones. */
+/**
+ * As `compare`, with so many levels in slices; 0 for small objects, for which generators would take twice
+ * the time.
+ */
 export function* compareInSlices(
   shape: Shape,
-  before: JsonObject,
-  after: JsonObject,
+  [before, after]: readonly [before: JsonObject, after: JsonObject],
+  levels: number,
 ): Slices<Comparison> {
-  if (!isLarge(before) && !isLarge(after)) return compare(shape, before, after);
-  yield;
-  return comparisonOf(yield* compareLevels(slicedLevels, shape, [before, after]));
+  if (levels === 0) return compare(shape, before, after);
+  return comparisonOf(yield* compareLevels(levels, shape, [before, after]));
 }
 
 function comparisonOf(change: Change | undefined): Comparison {

@@ -5,11 +5,9 @@ import {
   elementOf,
   formOf,
   isEmptyMap,
-  isLarge,
   listIn,
   mapIn,
   memberShape,
-  slicedLevels,
   sliceLength,
   treatedAs,
 } from "./value.ts";
@@ -23,15 +21,14 @@ export function merge(shape: Shape, live: JsonObject, configuration: JsonObject)
   return (mergeValues(shape, live, configuration) ?? {}) as JsonObject;
 }
 
-/** As `merge`, in slices if one of the objects is large. */
+/** As `merge`, with so many levels in slices; 0 for small objects. */
 export function* mergeInSlices(
   shape: Shape,
-  live: JsonObject,
-  configuration: JsonObject,
+  [live, configuration]: readonly [live: JsonObject, configuration: JsonObject],
+  levels: number,
 ): Slices<JsonObject> {
-  if (!isLarge(live) && !isLarge(configuration)) return merge(shape, live, configuration);
-  yield;
-  return ((yield* mergeLevels(slicedLevels, shape, [live, configuration])) ?? {}) as JsonObject;
+  if (levels === 0) return merge(shape, live, configuration);
+  return ((yield* mergeLevels(levels, shape, [live, configuration])) ?? {}) as JsonObject;
 }
 
 /** As `mergeValues`, in slices. */

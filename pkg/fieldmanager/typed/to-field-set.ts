@@ -1,14 +1,15 @@
-import { isJsonObject, type JsonObject } from "#base";
+import { atOnce, isJsonObject, type JsonObject, type Slices } from "#base";
 import { emptySet, type FieldSet, leaf } from "../fieldpath/set.ts";
 import { fieldElement, type PathElement, selfKey } from "../fieldpath/path-element.ts";
 import type { ListShape, MapShape, Shape } from "./shape.ts";
 import {
   formOf,
   isEmptyMap,
-  itemsByElement,
+  itemsByElementInSlices,
   listIn,
   mapIn,
   memberShape,
+  sliceLength,
   treatedAs,
 } from "./value.ts";
 
@@ -16,53 +17,71 @@ import {
  * The paths that a configuration sets: its scalars and atomic values, the elements of its lists and the
  * keys of its maps, but not declared fields that contain others.
  */
+export function* toFieldSetInSlices(shape: Shape, configuration: JsonObject): Slices<FieldSet> {
+  return (yield* nodeAt(shape, configuration, false)) ?? emptySet;
+}
+
+/** As `toFieldSetInSlices`, in one pass. */
 export function toFieldSet(shape: Shape, configuration: JsonObject): FieldSet {
-  return nodeAt(shape, configuration, false) ?? emptySet;
+  return atOnce(toFieldSetInSlices(shape, configuration));
 }
 
 /** With `self`, the path itself is a member for every value. */
-function nodeAt(shape: Shape, value: unknown, self: boolean): FieldSet | undefined {
+function* nodeAt(shape: Shape, value: unknown, self: boolean): Slices<FieldSet | undefined> {
   switch (treatedAs(shape, formOf(shape, value))) {
     case "list": {
       const list = shape.list as ListShape;
       if (list.relation === "atomic") return leaf;
-      return pathsInList(list, listIn(value) ?? [], self);
+      return yield* pathsInList(list, listIn(value) ?? [], self);
     }
     case "map": {
       const map = shape.map as MapShape;
       if (map.atomic) return leaf;
-      return pathsInMap(map, mapIn(value) ?? {}, self);
+      return yield* pathsInMap(map, mapIn(value) ?? {}, self);
     }
     default:
       return leaf;
   }
 }
 
-function pathsInMap(map: MapShape, value: JsonObject, self: boolean): FieldSet | undefined {
+function* pathsInMap(
+  map: MapShape,
+  value: JsonObject,
+  self: boolean,
+): Slices<FieldSet | undefined> {
   const paths: Record<PathElement, FieldSet> = self ? { [selfKey]: leaf } : {};
-  let isLeaf = true;
+  let count = 0;
   for (const name in value) {
     const member = value[name];
     if (member === undefined) continue;
-    const isEmpty = member === null || (isJsonObject(member) && isEmptyMap(member));
-    const node = nodeAt(memberShape(map, name), member, isEmpty || !map.fields.has(name));
+    const shape = memberShape(map, name);
+    const isSelf = !map.fields.has(name) || isNullOrEmpty(member);
+    const isScalar = typeof member !== "object" && shape.scalar !== undefined;
+    const node = isScalar ? leaf : yield* nodeAt(shape, member, isSelf);
     if (node === undefined) continue;
     paths[fieldElement(name)] = node;
-    isLeaf = false;
+    if (++count % sliceLength === 0) yield;
   }
-  if (isLeaf) return self ? leaf : undefined;
+  if (count === 0) return self ? leaf : undefined;
   return paths;
 }
 
-function pathsInList(
+function isNullOrEmpty(member: unknown): boolean {
+  return member === null || (isJsonObject(member) && isEmptyMap(member));
+}
+
+function* pathsInList(
   list: ListShape,
   items: readonly unknown[],
   self: boolean,
-): FieldSet | undefined {
+): Slices<FieldSet | undefined> {
   if (items.length === 0) return self ? leaf : undefined;
   const paths: Record<PathElement, FieldSet> = self ? { [selfKey]: leaf } : {};
-  for (const [element, same] of itemsByElement(list, items)) {
-    paths[element] = same.length > 1 ? leaf : (nodeAt(list.element, same[0], true) ?? leaf);
+  let count = 0;
+  for (const [element, same] of yield* itemsByElementInSlices(list, items)) {
+    if (++count % sliceLength === 0) yield;
+    const isSingle = same.length === 1;
+    paths[element] = (isSingle ? yield* nodeAt(list.element, same[0], true) : undefined) ?? leaf;
   }
   return paths;
 }

@@ -1,4 +1,4 @@
-import { atOnce, isJsonObject, type JsonObject, type Slices } from "#base";
+import { isJsonObject, type JsonObject, type Slices } from "#base";
 import { goQuote } from "#meta";
 import { keyElement, type PathElement, valueElement } from "../fieldpath/path-element.ts";
 import type { ListShape, MapShape, Shape } from "./shape.ts";
@@ -14,8 +14,13 @@ export const sliceLength = 1000;
 /** Levels of maps that are processed in slices; deeper values are processed in one slice. */
 export const slicedLevels = 3;
 
+/** The number of levels of the objects that are to be processed in slices; 0 if none of them is large. */
+export function slicedLevelsOf(...objects: readonly JsonObject[]): number {
+  return objects.some((object) => isLarge(object)) ? slicedLevels : 0;
+}
+
 /** Whether a map or list of the sliced levels has more members than a slice. */
-export function isLarge(value: object, levels = slicedLevels): boolean {
+function isLarge(value: object, levels = slicedLevels): boolean {
   if (Array.isArray(value)) return value.length > sliceLength;
   let count = 0;
   for (const name in value) {
@@ -147,12 +152,4 @@ export function* itemsByElementInSlices(
     if (++count % sliceLength === 0) yield;
   }
   return byElement;
-}
-
-/** As `itemsByElementInSlices`, in one pass. */
-export function itemsByElement(
-  list: ListShape,
-  items: readonly unknown[],
-): ReadonlyMap<PathElement, readonly unknown[]> {
-  return atOnce(itemsByElementInSlices(list, items));
 }
