@@ -54,7 +54,7 @@ export { SortedMap } from "./collections/sorted-map.ts";
 export { setBounded } from "./collections/bounded-map.ts";
 export { yieldEvery } from "./async/yield-every.ts";
 export { atOnce, inTurns, promptly, type Slices } from "./async/slices.ts";
-export { sortInSlices } from "./async/sort-in-slices.ts";
+export { sortedKeysInSlices, sortInSlices } from "./async/sort-in-slices.ts";
 export {
   type Cidr,
   cidrContains,

@@ -3,7 +3,7 @@ export { type FieldSet, setOf } from "./fieldpath/set.ts";
 export { atomicPaths } from "./typed/atomic-paths.ts";
 export { configurationFault } from "./typed/validate.ts";
 export { merge as mergeConfiguration } from "./typed/merge.ts";
-export { createdFields } from "./typed/created-fields.ts";
+export { createdFields, createdFieldsInSlices } from "./typed/created-fields.ts";
 export { deduced, rootShape, type Shape } from "./typed/shape.ts";
 export { entriesFault, type ManagedFieldsEntry, ManagedFieldsError } from "./managers.ts";
 export type { FieldFilter, Versions } from "./updater.ts";

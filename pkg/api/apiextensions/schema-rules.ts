@@ -1,5 +1,5 @@
 /** Validation of the OpenAPI schemas of CustomResourceDefinitions. */
-import { isJsonObject, type Slices } from "#base";
+import { isJsonObject, type Slices, sortedKeysInSlices } from "#base";
 import type { DeferredCheck, Path, Problems } from "#schema";
 import {
   cardinalityBelow,
@@ -12,7 +12,7 @@ import {
   type RuleContext,
   type ValidationRule,
 } from "#structural";
-import { entry, sortedKeys } from "../strategy.ts";
+import { entry } from "../strategy.ts";
 import { checkListItems, checkListMap, checkMergeExtensions } from "./list-rules.ts";
 import { checkStructural } from "./structural-rules.ts";
 import { isJsonType, jsonTypes, type Ratcheting } from "./ratcheting.ts";
@@ -87,7 +87,7 @@ function* schemaChecks(schema: JsonSchema, path: Path, options: SchemaOptions): 
     uncorrelatable: undefined,
   };
   yield;
-  checkSubschema(schema, path, { problems, ratcheting, isRoot: true, rules });
+  yield* subschemaChecks(schema, path, { problems, ratcheting, isRoot: true, rules });
   for (const check of expressions ?? []) problems.defer(check);
   problems.defer((found) => costs.check(path, found));
 }
@@ -172,7 +172,7 @@ interface SchemaContext {
 
 const metaFields = ["apiVersion", "kind", "metadata"];
 
-function checkSubschema(schema: JsonSchema, path: Path, context: SchemaContext): void {
+function* subschemaChecks(schema: JsonSchema, path: Path, context: SchemaContext): Slices<void> {
   const { problems } = context;
   const before = problems.count;
   checkSupported(schema, path, context);
@@ -186,20 +186,20 @@ function checkSubschema(schema: JsonSchema, path: Path, context: SchemaContext):
     isRoot: false,
     rules: celContextBelow(schema, context.rules),
   };
-  checkAdditionalProperties(schema, path, subcontext);
-  checkProperties(
+  yield* additionalPropertiesChecks(schema, path, subcontext);
+  yield* propertiesChecks(
     schema,
     path,
     context.isRoot === true ? { ...subcontext, isRoot: true } : subcontext,
   );
   const nested: SchemaContext = { ...subcontext, rules: undefined };
-  if (schema.not !== undefined) checkSubschema(schema.not, path.child("not"), nested);
+  if (schema.not !== undefined) yield* subschemaChecks(schema.not, path.child("not"), nested);
   for (const junctor of ["allOf", "oneOf", "anyOf"] as const) {
-    schema[junctor]?.forEach((each, index) =>
-      checkSubschema(each, path.child(junctor).index(index), nested),
-    );
+    for (const [index, each] of (schema[junctor] ?? []).entries()) {
+      yield* subschemaChecks(each, path.child(junctor).index(index), nested);
+    }
   }
-  checkItems(schema, path, subcontext);
+  yield* itemsChecks(schema, path, subcontext);
   checkMergeExtensions(schema, path, problems);
   checkListMap(schema, path, problems);
   if (!context.ratcheting.allowsInvalidListItems) checkListItems(schema, path, problems);
@@ -213,9 +213,14 @@ function celContextBelow(
   return rules && { ...rules, cardinality: cardinalityBelow(schema, rules.cardinality) };
 }
 
-function checkProperties(schema: JsonSchema, path: Path, context: SchemaContext): void {
+/** Subschemas that are checked in one slice. */
+const schemasPerSlice = 100;
+
+function* propertiesChecks(schema: JsonSchema, path: Path, context: SchemaContext): Slices<void> {
   const subcontext: SchemaContext = { ...context, isRoot: false };
-  for (const name of sortedKeys(schema.properties)) {
+  const names = yield* sortedKeysInSlices(schema.properties ?? {});
+  for (const [index, name] of names.entries()) {
+    if (index % schemasPerSlice === 0) yield;
     const isMeta = context.isRoot || schema["x-kubernetes-embedded-resource"] === true;
     const propertyPath = path.child("properties").key(name);
     let below = subcontext;
@@ -223,7 +228,7 @@ function checkProperties(schema: JsonSchema, path: Path, context: SchemaContext)
       below = { ...subcontext, inMetadata: true };
       if (context.isRoot) below = { ...below, noDefaults: `in top-level ${name}` };
     }
-    checkSubschema(entry(schema.properties, name) ?? {}, propertyPath, below);
+    yield* subschemaChecks(entry(schema.properties, name) ?? {}, propertyPath, below);
   }
 }
 
@@ -282,7 +287,11 @@ function checkSupported(schema: JsonSchema, path: Path, context: SchemaContext):
   }
 }
 
-function checkAdditionalProperties(schema: JsonSchema, path: Path, context: SchemaContext): void {
+function* additionalPropertiesChecks(
+  schema: JsonSchema,
+  path: Path,
+  context: SchemaContext,
+): Slices<void> {
   const { additionalProperties: values, properties } = schema;
   if (values === undefined) return;
   const additionalPropertiesPath = path.child("additionalProperties");
@@ -294,10 +303,14 @@ function checkAdditionalProperties(schema: JsonSchema, path: Path, context: Sche
   const below = context.inMetadata
     ? { ...context, noDefaults: "inside additionalProperties applying to object metadata" }
     : context;
-  checkSubschema(values, additionalPropertiesPath, below);
+  yield* subschemaChecks(values, additionalPropertiesPath, below);
 }
 
-function checkItems(schema: JsonSchema, path: Path, { rules, ...rest }: SchemaContext): void {
+function* itemsChecks(
+  schema: JsonSchema,
+  path: Path,
+  { rules, ...rest }: SchemaContext,
+): Slices<void> {
   const { items } = schema;
   if (!items) return;
   const itemsPath = path.child("items");
@@ -306,8 +319,10 @@ function checkItems(schema: JsonSchema, path: Path, { rules, ...rest }: SchemaCo
   const uncorrelatable = rules?.uncorrelatable ?? (isCorrelatable ? undefined : path);
   const context: SchemaContext = { ...rest, rules: rules && { ...rules, uncorrelatable } };
   if ("length" in items && Array.isArray(items)) {
-    items.forEach((each, index) => checkSubschema(each, itemsPath.index(index), context));
-  } else checkSubschema(items as JsonSchema, itemsPath, context);
+    for (const [index, each] of items.entries()) {
+      yield* subschemaChecks(each, itemsPath.index(index), context);
+    }
+  } else yield* subschemaChecks(items as JsonSchema, itemsPath, context);
 }
 
 const ruleReasons = [

@@ -1,3 +1,4 @@
+import { compareUtf8 } from "../text/bytes.ts";
 import type { Slices } from "./slices.ts";
 
 /** Items that are sorted in one slice, or merged in one. */
@@ -42,4 +43,15 @@ function* merge<T>(
   for (; mine < left.length; mine++) merged.push(left[mine] as T);
   for (; theirs < right.length; theirs++) merged.push(right[theirs] as T);
   return merged;
+}
+
+/** As `sortedKeys`, in slices. */
+export function* sortedKeysInSlices(values: object): Slices<readonly string[]> {
+  const keys = Object.keys(values);
+  for (let index = 1; index < keys.length; index++) {
+    if (index % sliceLength === 0) yield;
+    const isAfter = compareUtf8(keys[index - 1] as string, keys[index] as string) <= 0;
+    if (!isAfter) return yield* sortInSlices(keys, compareUtf8);
+  }
+  return keys;
 }

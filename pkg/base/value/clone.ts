@@ -9,24 +9,53 @@ export function deepClone<T>(value: T): T {
   return copy(value) as T;
 }
 
-/** As `deepClone` of a plain object, in slices: one member after the other. */
-export function* deepCloneInSlices<T extends object>(value: T): Slices<T> {
-  const target: Record<string, unknown> = {};
-  for (const [key, member] of Object.entries(value)) {
-    assign(target, key, copy(member));
-    yield;
-  }
-  return target as T;
+/** As `deepClone`, in slices. */
+export function* deepCloneInSlices<T>(value: T): Slices<T> {
+  return (yield* copyInSlices(value)) as T;
 }
 
 function copy(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map(copy);
+  const target = emptyCopy(value);
+  if (target === undefined) return value;
   const source = value as Readonly<Record<string, unknown>>;
-  const prototype: unknown = Object.getPrototypeOf(value);
-  const isBare = prototype === null;
-  if (!isBare && prototype !== Object.prototype) return value;
-  const target: Record<string, unknown> = isBare ? Object.create(null) : {};
   for (const key of Object.keys(source)) assign(target, key, copy(source[key]));
   return target;
+}
+
+/** An object of the same prototype; undefined for instances of classes. */
+function emptyCopy(value: object): Record<string, unknown> | undefined {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype === null) return Object.create(null) as Record<string, unknown>;
+  return prototype === Object.prototype ? {} : undefined;
+}
+
+/** Members or elements that are copied in one slice. */
+const sliceLength = 1000;
+
+/** As `copy`, in slices. */
+function* copyInSlices(value: unknown): Slices<unknown> {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) {
+    const list: unknown[] = [];
+    for (const element of value as readonly unknown[]) {
+      list.push(isScalar(element) ? element : yield* copyInSlices(element));
+      if (list.length % sliceLength === 0) yield;
+    }
+    return list;
+  }
+  const target = emptyCopy(value);
+  if (target === undefined) return value;
+  const source = value as Readonly<Record<string, unknown>>;
+  for (const [index, key] of Object.keys(source).entries()) {
+    if (index % sliceLength === 0) yield;
+    const member = source[key];
+    assign(target, key, isScalar(member) ? member : yield* copyInSlices(member));
+  }
+  return target;
+}
+
+function isScalar(value: unknown): boolean {
+  return typeof value !== "object";
 }

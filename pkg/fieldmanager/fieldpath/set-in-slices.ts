@@ -103,7 +103,7 @@ function* combine(
     const other = inner(right, element);
     let after: FieldSet | undefined;
     if (other === undefined) after = keepsLeft ? before : undefined;
-    else if (levels === 1 || isLeaf(before) || isLeaf(other)) {
+    else if (levels === 1 || (isLeaf(before) && isLeaf(other))) {
       after = operation.nodes(before, other);
     } else {
       after = yield* combine(operation, [before, other], { levels: levels - 1, isRoot: false });

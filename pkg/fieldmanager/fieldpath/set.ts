@@ -146,7 +146,11 @@ function without(left: FieldSet, right: FieldSet, recursive: boolean): FieldSet 
 }
 
 /** The remaining node; undefined if it is empty. */
-export function nodeWithout(mine: FieldSet, theirs: FieldSet, recursive: boolean): FieldSet | undefined {
+export function nodeWithout(
+  mine: FieldSet,
+  theirs: FieldSet,
+  recursive: boolean,
+): FieldSet | undefined {
   if (recursive && isMember(theirs)) return undefined;
   const changed = changedNodes(mine, theirs, recursive);
   // `isMember`, without a look for inner elements where `changed` shows that both nodes have one.

@@ -1,4 +1,14 @@
-import { compareUtf8, deepEqual, isJsonObject, type JsonObject, memoize, sortedKeys } from "#base";
+import {
+  atOnce,
+  compareUtf8,
+  deepEqual,
+  isJsonObject,
+  type JsonObject,
+  memoize,
+  type Slices,
+  sortedKeys,
+  sortedKeysInSlices,
+} from "#base";
 import { fromJson, jsonMembers, resolved, type StructType, toJsonValue, type Type } from "#schema";
 import { type FieldSet, hasInner, isMember } from "../fieldpath/set.ts";
 import {
@@ -8,7 +18,7 @@ import {
   type PathElement,
 } from "../fieldpath/path-element.ts";
 import { type ListShape, type MapShape, rootShape, type Shape } from "./shape.ts";
-import { elementOf, formOf, memberShape, treatedAs } from "./value.ts";
+import { elementOf, formOf, memberShape, sliceLength, treatedAs } from "./value.ts";
 
 /**
  * The fields that a create sets, encoded as FieldsV1: the paths that `compare` finds between the zero
@@ -24,6 +34,17 @@ export function createdFields(
   excluded: FieldSet,
 ): string {
   const text = structDifference(struct)(object, excluded);
+  return text === leafJson ? "" : text;
+}
+
+/** As `createdFields`; the open members of a custom resource are printed in slices. */
+export function* createdFieldsInSlices(
+  struct: StructType<any>,
+  object: JsonObject,
+  excluded: FieldSet,
+): Slices<string> {
+  if (struct.open === undefined) return createdFields(struct, object, excluded);
+  const text = yield* openStructDifference(struct, fieldEmitters(struct), { object, excluded });
   return text === leafJson ? "" : text;
 }
 
@@ -70,7 +91,7 @@ function structDifference(struct: StructType<any>): Emit {
   return (object, excluded) => {
     emitters ??= fieldEmitters(struct);
     if (struct.open !== undefined) {
-      return openStructDifference(struct, emitters, { object, excluded });
+      return atOnce(openStructDifference(struct, emitters, { object, excluded }));
     }
     let text = "";
     for (const { element, label, shown, emit } of emitters) {
@@ -98,11 +119,11 @@ interface OpenObject {
  * As `structDifference`, for a struct with members beside its declared fields, as custom resources
  * have; prints both sorted by name. Such members are excluded only as a whole.
  */
-function openStructDifference(
+function* openStructDifference(
   struct: StructType<any>,
   emitters: readonly FieldEmitter[],
   { object, excluded }: OpenObject,
-): string {
+): Slices<string> {
   const map = rootShape(struct).map as MapShape;
   let text = "";
   for (const name of sortedKeys(object)) {
@@ -114,11 +135,34 @@ function openStructDifference(
     if (value === undefined) continue;
     const node =
       emitter === undefined
-        ? everyValue(memberShape(map, name), value)
+        ? yield* everyValueInSlices(memberShape(map, name), value, openLevels)
         : emitter.emit(value, excludedNode);
     if (node !== "") text += `${text === "" ? "{" : ","}${JSON.stringify(element)}:${node}`;
   }
   return text === "" ? "" : `${text}}`;
+}
+
+/** Levels below a custom resource's root whose maps are printed in slices. */
+const openLevels = 2;
+
+/** As `everyValue`, in slices. */
+function* everyValueInSlices(shape: Shape, value: unknown, levels: number): Slices<string> {
+  const { map } = shape;
+  const isMap = map !== undefined && !map.atomic && isJsonObject(value);
+  if (levels === 0 || !isMap) return everyValue(shape, value);
+  let text = selfPrefix;
+  for (const [index, key] of (yield* sortedKeysInSlices(value)).entries()) {
+    if (index % sliceLength === 0) yield;
+    const member = value[key];
+    if (member === undefined) continue;
+    const memberType = memberShape(map, key);
+    const node =
+      typeof member === "object"
+        ? yield* everyValueInSlices(memberType, member, levels - 1)
+        : everyValue(memberType, member);
+    text += `,${fieldLabel(key)}:${node}`;
+  }
+  return text === selfPrefix ? leafJson : `${text}}`;
 }
 
 /** Prints the path of an added JSON value and all paths below it. */

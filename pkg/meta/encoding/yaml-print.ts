@@ -1,4 +1,4 @@
-import { atOnce, type Slices } from "#base";
+import { atOnce, type Slices, sortInSlices } from "#base";
 import { isPlainText } from "./yaml-scalars.ts";
 
 /**
@@ -70,7 +70,8 @@ class Printer {
     indent: number,
     started: boolean,
   ): Slices<void> {
-    for (const [index, key] of Object.keys(object).sort(compareKeys).entries()) {
+    const keys = yield* sortInSlices(Object.keys(object), compareKeys);
+    for (const [index, key] of keys.entries()) {
       if (++this.printed % slice === 0) yield;
       if (index > 0 || !started) this.write(" ".repeat(indent));
       this.key(key, indent);
@@ -82,6 +83,7 @@ class Printer {
         continue;
       }
       this.write("\n");
+      yield;
       yield* this.block(value, Array.isArray(value) ? indent : indent + 2, false);
     }
   }

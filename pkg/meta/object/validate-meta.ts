@@ -1,4 +1,4 @@
-import { atOnce, type Slices, sortedKeys } from "#base";
+import { atOnce, type Slices, sortedKeysInSlices } from "#base";
 import type { Path, Problems } from "#schema";
 import {
   isAnnotationKey,
@@ -56,9 +56,9 @@ export function* objectMetaChecks(
   }
   yield* labelChecks(meta.labels ?? {}, path.child("labels"), problems);
   yield* annotationChecks(meta.annotations ?? {}, path.child("annotations"), problems);
-  checkOwners(meta.ownerReferences ?? [], path.child("ownerReferences"), problems);
+  yield* ownerChecks(meta.ownerReferences ?? [], path.child("ownerReferences"), problems);
   yield;
-  checkFinalizers(meta.finalizers ?? [], path.child("finalizers"), problems);
+  yield* finalizerChecks(meta.finalizers ?? [], path.child("finalizers"), problems);
   yield;
   checkManagedFields(meta, path.child("managedFields"), problems);
   if (options.qualifiedFinalizers !== false) {
@@ -111,7 +111,7 @@ export function checkLabels(
   atOnce(labelChecks(labels, path, problems));
 }
 
-/** Entries of a map that are checked before others may have a turn. */
+/** Entries of a map, or elements of a list, that are checked before others may have a turn. */
 const entriesPerSlice = 1000;
 
 function* labelChecks(
@@ -120,7 +120,7 @@ function* labelChecks(
   problems: Problems,
 ): Slices<void> {
   let checked = 0;
-  for (const key of sortedKeys(labels)) {
+  for (const key of yield* sortedKeysInSlices(labels)) {
     for (const message of isQualifiedName(key)) problems.invalid(path, key, message);
     const value = labels[key] ?? "";
     for (const message of isLabelValue(value)) problems.invalid(path, value, message);
@@ -144,7 +144,7 @@ function* annotationChecks(
 ): Slices<void> {
   let size = 0;
   let checked = 0;
-  for (const key of sortedKeys(annotations)) {
+  for (const key of yield* sortedKeysInSlices(annotations)) {
     for (const message of isAnnotationKey(key)) problems.invalid(path, key, message);
     size += Buffer.byteLength(key) + Buffer.byteLength(annotations[key] ?? "");
     if (++checked % entriesPerSlice === 0) yield;
@@ -152,11 +152,12 @@ function* annotationChecks(
   if (size > maxAnnotationsBytes) problems.tooLong(path, "", maxAnnotationsBytes);
 }
 
-function checkOwners(owners: readonly Owner[], path: Path, problems: Problems): void {
+function* ownerChecks(owners: readonly Owner[], path: Path, problems: Problems): Slices<void> {
   // One value for all problems, which may be many.
   const all = owners.map(shownOwner);
   let controller: string | undefined;
-  for (const owner of owners) {
+  for (const [index, owner] of owners.entries()) {
+    if (index % entriesPerSlice === 0) yield;
     checkOwner(owner, path, problems);
     if (!owner.controller) continue;
     const name = `${owner.kind}/${owner.name}`;
@@ -193,8 +194,13 @@ function shownOwner({ apiVersion, kind, name, uid, ...flags }: Owner): unknown {
   return { apiVersion, kind, name, uid, controller, blockOwnerDeletion };
 }
 
-function checkFinalizers(finalizers: readonly string[], path: Path, problems: Problems): void {
-  for (const finalizer of finalizers) {
+function* finalizerChecks(
+  finalizers: readonly string[],
+  path: Path,
+  problems: Problems,
+): Slices<void> {
+  for (const [index, finalizer] of finalizers.entries()) {
+    if (index % entriesPerSlice === 0) yield;
     for (const message of isQualifiedName(finalizer)) {
       problems.invalid(path, finalizer, message);
     }
@@ -296,7 +302,7 @@ export function* objectMetaUpdateChecks(
   }
   yield* labelChecks(meta.labels ?? {}, path.child("labels"), problems);
   yield* annotationChecks(meta.annotations ?? {}, path.child("annotations"), problems);
-  checkOwners(meta.ownerReferences ?? [], path.child("ownerReferences"), problems);
+  yield* ownerChecks(meta.ownerReferences ?? [], path.child("ownerReferences"), problems);
   yield;
   checkManagedFields(meta, path.child("managedFields"), problems);
 }

@@ -1,4 +1,4 @@
-import { compareUtf8, type JsonObject } from "#base";
+import { atOnce, compareUtf8, type JsonObject, type Slices } from "#base";
 import {
   badRequest,
   goQuote,
@@ -37,19 +37,28 @@ export interface Decoded {
  * Decodes a request body as an object of the request's kind and version, and converts it to the hub
  * version. Throws 400 with the message of Kubernetes' decoder, and 413 for too many values.
  */
+export function* decodeBodyInSlices(
+  registry: RegistryContext,
+  request: ResourceRequest,
+  body: Body,
+  options: WriteOptions,
+): Slices<Decoded> {
+  const decoded =
+    body.format === "protobuf"
+      ? withinBounds(() => decodeProtobuf(registry, request, body))
+      : yield* decodeText(registry, request, { body, options });
+  recordRequestObject(request, decoded.object);
+  return decoded;
+}
+
+/** As `decodeBodyInSlices`, at once. */
 export function decodeBody(
   registry: RegistryContext,
   request: ResourceRequest,
   body: Body,
   options: WriteOptions,
 ): Decoded {
-  const decoded = withinBounds(() =>
-    body.format === "protobuf"
-      ? decodeProtobuf(registry, request, body)
-      : decodeText(registry, request, { body, options }),
-  );
-  recordRequestObject(request, decoded.object);
-  return decoded;
+  return atOnce(decodeBodyInSlices(registry, request, body, options));
 }
 
 /** Records the object for the audit log, encoded on demand in the version of the request. */
@@ -90,27 +99,29 @@ function decodeProtobuf(
 
 const envelopePrefixLength = 4;
 
-function decodeText(
+function* decodeText(
   registry: RegistryContext,
   request: ResourceRequest,
   { body, options }: { readonly body: Body; readonly options: WriteOptions },
-): Decoded {
+): Slices<Decoded> {
   const { resource } = request;
-  const { parsed, duplicates } = decodingTypeMeta(resource, body.bytes, () => parseText(body));
+  const { parsed, duplicates } = withinBounds(() =>
+    decodingTypeMeta(resource, body.bytes, () => parseText(body)),
+  );
   const value = parsed.value ?? {};
   const typeMeta = decodingTypeMeta(resource, body.bytes, () => typeMetaOf(resource, value, body));
   if (resource.kind.custom === undefined) checkTypeMeta(registry, resource, typeMeta);
   else checkCustomTypeMeta(request, typeMeta, nameIn(value));
   const unknown: string[] = [];
   const { literals = false } = parsed;
-  const object = decodingObject(resource, typeMeta, () =>
-    fromJson(resource.struct, value, {
-      root: true,
-      unknown,
-      literals,
-      maxWeight: body.maxWeight ?? requestBounds.weight,
-    }),
+  const maxWeight = body.maxWeight ?? requestBounds.weight;
+  const decoding = { root: true, unknown, literals, maxWeight, unpruned: true };
+  const object = withinBounds(() =>
+    decodingObject(resource, typeMeta, () => fromJson(resource.struct, value, decoding)),
   );
+  yield;
+  decodingObject(resource, typeMeta, () => resource.struct.open?.prune(object, unknown));
+  yield;
   const warnings =
     options.fieldValidation === "Ignore"
       ? []

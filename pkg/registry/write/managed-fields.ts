@@ -8,7 +8,7 @@ import {
   type Slices,
 } from "#base";
 import {
-  createdFields,
+  createdFieldsInSlices,
   managedFieldsAtCreation,
   ElementError,
   managedFieldsAfterUpdate,
@@ -98,7 +98,8 @@ function* entriesAfterCreate(
   }
   const excluded = excludedAtCreation(scope.ignored);
   try {
-    const fields = createdFields(resource.struct, servedObject(resource, object), excluded);
+    const served = servedObject(resource, object);
+    const fields = yield* createdFieldsInSlices(resource.struct, served, excluded);
     const by = {
       manager: managerName(request, fieldManager),
       apiVersion: resource.groupVersion,
@@ -140,6 +141,14 @@ export function setManagedFields(metadata: any, entries: readonly ManagedFieldsE
 export function managedFieldsIn(document: unknown): unknown {
   const metadata = (document as { readonly metadata?: unknown } | undefined)?.metadata;
   return (metadata as { readonly managedFields?: unknown } | undefined)?.managedFields;
+}
+
+/** The document without metadata.managedFields; the argument is not changed. */
+export function withoutManagedFields(document: unknown): unknown {
+  if (managedFieldsIn(document) === undefined) return document;
+  const { metadata, ...others } = document as { readonly metadata: object };
+  const { managedFields: _entries, ...rest } = metadata as { readonly managedFields: unknown };
+  return { ...others, metadata: rest };
 }
 
 /** Keeps `managedFields: []`, by which a client clears them; the decoder treats it as absent. */
@@ -299,7 +308,7 @@ function isSameButTime(entry: ManagedFieldsEntry, other: ManagedFieldsEntry | un
 
 /** Whether two objects differ in their stored JSON, apart from managedFields. */
 function isOtherwiseChanged(struct: StructType<any>, object: any, old: any): boolean {
-  const [left, right] = [withoutManagedFields(object), withoutManagedFields(old)];
+  const [left, right] = [withoutEntries(object), withoutEntries(old)];
   return certainlyDiffer(left, right) || storedJson(struct, left) !== storedJson(struct, right);
 }
 
@@ -307,7 +316,7 @@ function entriesOf({ metadata }: any): readonly ManagedFieldsEntry[] {
   return metadata.managedFields ?? [];
 }
 
-function withoutManagedFields(object: any): any {
+function withoutEntries(object: any): any {
   const { managedFields: _entries, ...metadata } = object.metadata;
   return { ...object, metadata };
 }

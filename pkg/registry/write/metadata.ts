@@ -1,4 +1,4 @@
-import { type Clock, deepEqual } from "#base";
+import { type Clock, deepEqual, deepEqualInSlices, type Slices } from "#base";
 import { badRequest, type KindRules, type ObjectMeta, type Resource } from "#meta";
 import { semanticEquality } from "#schema";
 import type { ResourceRequest } from "../contract.ts";
@@ -117,17 +117,29 @@ function copy(metadata: any, old: any, field: string): void {
   else metadata[field] = old[field];
 }
 
+interface GenerationChange {
+  readonly object: any;
+  readonly old: any;
+  /** Compares the objects in slices. */
+  readonly isLarge: boolean;
+}
+
 /**
  * Increments the generation if anything but metadata and status changes, unless a hook has set it.
  * Quantities compare by their value, and an empty list equals an absent one.
  */
-export function updateGeneration({ kind, hub }: Resource, object: any, old: any): void {
+export function* updateGeneration(
+  { kind, hub }: Resource,
+  { object, old, isLarge }: GenerationChange,
+): Slices<void> {
   if (!kind.rules.generation) return;
   const before = BigInt(old.metadata.generation ?? 0);
   if (BigInt(object.metadata.generation ?? 0) !== before) return;
   const { metadata, status } = old;
   const desired = { ...object, metadata, status };
-  if (deepEqual(desired, old) || semanticEquality(hub.struct)(desired, old)) return;
+  if (isLarge ? yield* deepEqualInSlices(desired, old) : deepEqual(desired, old)) return;
+  yield;
+  if (semanticEquality(hub.struct)(desired, old)) return;
   object.metadata.generation = nextGeneration(before);
 }
 

@@ -43,6 +43,7 @@ import {
   type ManagedFields,
   managedFieldsIn,
   setManagedFields,
+  withoutManagedFields,
 } from "./managed-fields.ts";
 import { jsonTypeMeta, kindFault } from "../codec/type-meta.ts";
 
@@ -151,17 +152,22 @@ function* decodePatched(
   const unknown: string[] = [];
   const isStrategic = input.options.patchType === "strategic";
   const isCustom = resource.kind.custom !== undefined;
+  const isManagedAsStored = managedFieldsIn(document) === managedFieldsIn(current);
   const decode = (): any => {
     if (isCustom) unknown.push(...membersWithoutSchema(resource, document));
     else if (!isStrategic) checkTypeMetaUnchanged(registry, request, document);
     const { literals } = parsed;
-    const options = { root: true, unknown, literals };
-    return withinBounds(() => fromBoundedJson(resource, { document, current, options }));
+    const options = { root: true, unknown, literals, unpruned: true };
+    // Stored managedFields are decoded already.
+    const patched = isManagedAsStored ? withoutManagedFields(document) : document;
+    return withinBounds(() => fromBoundedJson(resource, { document: patched, current, options }));
   };
   let object: any;
   try {
     if (parsed.literals) restoreWritten(document);
     object = decode();
+    yield;
+    resource.struct.open?.prune(object, unknown);
   } catch (fault) {
     if (!(fault instanceof DecodeFault)) throw fault;
     const why = isStrategic ? converterMessage(fault.message) : fault.message;
@@ -181,10 +187,8 @@ function* decodePatched(
   yield;
   const hub = toHub(registry, request, object);
   keepClearedManagedFields(document, hub);
-  if (managedFieldsIn(document) === managedFieldsIn(current)) {
-    // The stored ones are encoded and known to be canonical.
-    setManagedFields(hub.metadata, managedFields ?? []);
-  }
+  // The stored ones are encoded and known to be canonical.
+  if (isManagedAsStored) setManagedFields(hub.metadata, managedFields ?? []);
   return { object: hub, warnings, document: current };
 }
 
@@ -197,6 +201,7 @@ interface BoundedDocument {
     readonly root: boolean;
     readonly unknown: string[];
     readonly literals: boolean;
+    readonly unpruned: boolean;
   };
 }
 

@@ -1,5 +1,5 @@
 /** The steps of the write path; `pipeline.ts` lists them in order. */
-import { append, assert, atOnce, deepClone, inTurns } from "#base";
+import { append, assert, atOnce, deepClone, deepCloneInSlices, inTurns, type Slices } from "#base";
 import { notFound, plainFailure } from "#meta";
 import { runHandlers } from "../admission/handler.ts";
 import { isNamespace } from "../admission/namespace-lifecycle.ts";
@@ -19,13 +19,25 @@ import * as validation from "./validate.ts";
 import type { Write } from "./write.ts";
 
 /** Decodes the body, converts it to the hub version and applies defaults. */
-export function decodeBody(write: Write): void {
+export function decodeBody(write: Write): Promise<void> | undefined {
   const { registry, request, input } = write;
   assert(input !== undefined, "a client sent the body");
-  const decoded = body.decodeBody(registry, request, input.body, input.options);
-  write.setDecoded(decoded);
-  const { name, generateName } = decoded.object.metadata;
-  write.generatesName = !name && Boolean(generateName);
+  const slices = body.decodeBodyInSlices(registry, request, input.body, input.options);
+  return inTurnsIfLarge(write, slices, (decoded) => {
+    write.setDecoded(decoded);
+    const { name, generateName } = decoded.object.metadata;
+    write.generatesName = !name && Boolean(generateName);
+  });
+}
+
+/** Does the work in turns with other requests if the write is large. */
+function inTurnsIfLarge<T>(
+  { isLarge }: Write,
+  slices: Slices<T>,
+  take: (result: T) => void = () => undefined,
+): Promise<void> | undefined {
+  if (isLarge) return inTurns(slices).then(take);
+  return void take(atOnce(slices));
 }
 
 /** Saves the decoded body for the attempts; its uid, if set, becomes their precondition. */
@@ -36,10 +48,14 @@ export function saveDecodedBody(write: Write): void {
 }
 
 /** Starts an attempt with a copy of the decoded body, since the steps change their object. */
-export function copyDecodedBody(write: Write): void {
+export function copyDecodedBody(write: Write): Promise<void> | undefined {
   const { decoded } = write;
   assert(decoded !== undefined, "the body is decoded before the first attempt");
-  write.setDecoded({ object: deepClone(decoded.object), warnings: [...decoded.warnings] });
+  const take = (object: any): void => {
+    write.setDecoded({ object, warnings: [...decoded.warnings] });
+  };
+  if (write.isLarge) return inTurns(deepCloneInSlices(decoded.object)).then(take);
+  return void take(deepClone(decoded.object));
 }
 
 /** Yields to other requests if the steps since the last yield took long. */
@@ -49,12 +65,12 @@ export function yieldIfLong({ pause }: Write): Promise<void> | undefined {
 
 /** Applies the patch to the stored object; the first attempt parses the patch. */
 export function applyPatch(write: Write): Promise<void> | undefined {
-  const { registry, request, patch, current, isLarge } = write;
+  const { registry, request, patch, current } = write;
   assert(patch !== undefined, "the write is a PATCH");
   write.apply ??= patchApplier(request, patch);
-  const slices = write.apply(registry, current);
-  if (isLarge) return inTurns(slices).then((decoded) => write.setDecoded(decoded));
-  return void write.setDecoded(atOnce(slices));
+  return inTurnsIfLarge(write, write.apply(registry, current), (decoded) => {
+    write.setDecoded(decoded);
+  });
 }
 
 /** Merges the applied configuration into the stored object and updates managedFields. */
@@ -209,8 +225,8 @@ export function initializeGeneration({ request, object }: Write): void {
 }
 
 /** Increments the generation if anything but metadata and status changes. */
-export function updateGeneration({ request, object, old }: Write): void {
-  metadata.updateGeneration(request.resource, object, old);
+export function updateGeneration(write: Write): Promise<void> | undefined {
+  return inTurnsIfLarge(write, metadata.updateGeneration(write.request.resource, write));
 }
 
 /** Runs the kind's PrepareForCreate, which for example drops the status. */

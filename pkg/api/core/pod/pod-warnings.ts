@@ -246,12 +246,13 @@ function fractionsOf(
 function hiddenVariables({ env = [] }: Container, path: Path): readonly string[] {
   if (env.length < 2) return none;
   const seen = new Set<string>();
+  const all = path.child("env").toString();
   return env.flatMap(({ name, value = "", valueFrom }, index) => {
     const isHidden = seen.has(name) && (valueFrom !== undefined || !value.includes(`$(${name})`));
     seen.add(name);
     if (!isHidden) return none;
     const message = `hides previous definition of "${name}", which may be dropped when using apply`;
-    return [`${path.child("env").index(index)}: ${message}`];
+    return [`${all}[${index}]: ${message}`];
   });
 }
 
