@@ -1,3 +1,4 @@
+import { yieldEvery } from "#base";
 import {
   AggregatorRegistry,
   collectDefaultMetrics,
@@ -106,7 +107,9 @@ export class PrometheusMetrics {
 
   /** All metrics in the Prometheus text format. */
   async text(): Promise<string> {
-    return (await this.merged()).metrics();
+    const registry = await this.merged();
+    const names = registry.getMetricsAsArray().map(({ name }) => name);
+    return print(registry, names);
   }
 
   /** The metrics of this process only. */
@@ -117,9 +120,7 @@ export class PrometheusMetrics {
   /** The metrics of health checks in the Prometheus text format, for `/metrics/slis`. */
   async slis(): Promise<string> {
     const names = Object.values(healthMetrics).map(({ name }) => name);
-    const registry = await this.merged();
-    const texts = names.map((name) => registry.getSingleMetricAsString(name));
-    return `${(await Promise.all(texts)).join("\n\n")}\n`;
+    return print(await this.merged(), names);
   }
 
   /** The metrics of all processes. */
@@ -135,4 +136,15 @@ export class PrometheusMetrics {
     await this.instruments.refresh();
     return this.instruments.registered();
   }
+}
+
+/** Prints one metric after the other, as `Registry.metrics()` does, and yields in between. */
+async function print(registry: Registry, names: readonly string[]): Promise<string> {
+  const pause = yieldEvery();
+  const texts: string[] = [];
+  for (const name of names) {
+    texts.push(await registry.getSingleMetricAsString(name));
+    await pause();
+  }
+  return `${texts.join("\n\n")}\n`;
 }

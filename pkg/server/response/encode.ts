@@ -122,6 +122,8 @@ function writeDigits(into: Buffer, start: number, value: number): number {
 class Encoding implements Evictable {
   /** The Protobuf message, without envelope. */
   message: Uint8Array | undefined = undefined;
+  /** Its length, which is not evicted. */
+  messageBytes: number | undefined = undefined;
   /** The stored bytes from `from` to `end`. */
   rest: Uint8Array | undefined = undefined;
 
@@ -212,8 +214,14 @@ export function itemMessage(item: Item, messages: CacheBudget): Uint8Array {
   if (encoding.message !== undefined) return encoding.message;
   const message = ownBytes(toProtobuf(item.resource.struct, servedObject(item)));
   encoding.message = message;
+  encoding.messageBytes = message.byteLength;
   messages.add(encoding, message.byteLength + 100);
   return message;
+}
+
+/** Length of `itemMessage`, which is encoded only to learn its length for the first time. */
+export function itemMessageBytes(item: Item, messages: CacheBudget): number {
+  return encodingOf(item).messageBytes ?? itemMessage(item, messages).byteLength;
 }
 
 /** Field number of `items` in every list message. */

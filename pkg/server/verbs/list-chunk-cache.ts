@@ -74,8 +74,3 @@ export function joinedMessages(
     return bytes;
   });
 }
-
-/** As `joinedMessages`, but only if they are cached already. */
-export function cachedMessages(items: readonly Item[]): Uint8Array | undefined {
-  return protobufChunk(items).bytes;
-}

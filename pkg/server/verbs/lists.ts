@@ -14,6 +14,7 @@ import type { ResponseWriter } from "../response/response-writer.ts";
 import {
   itemJson,
   itemMessage,
+  itemMessageBytes,
   listItemsField,
   itemOverheadBytes,
   writeMember,
@@ -33,7 +34,6 @@ import {
   joinedMembers,
   joinedMessages,
   type EncodingCaches,
-  cachedMessages,
 } from "./list-chunk-cache.ts";
 import { rowJson, tableHead, tableTail, type TableView } from "../response/table.ts";
 
@@ -235,29 +235,27 @@ function yamlShape(view: ListView): ListShape {
 const listMetadataField = 1;
 
 /**
- * A Protobuf list starts with its length, so all items are encoded before the first is sent. Items that
- * exceed the cache of encoded messages are encoded a second time.
+ * A Protobuf list starts with its length, so all items are encoded before the first is sent, unless their
+ * lengths are known. Items that exceed the cache of encoded messages are encoded a second time.
  */
 async function writeProtobufList(
   writer: ResponseWriter,
   list: ItemList,
   view: ListView,
 ): Promise<void> {
-  const messageOf = (item: Item): Uint8Array =>
-    view.as === undefined
-      ? itemMessage(item, view.messages)
-      : toProtobuf(partialObjectMetadata, { metadata: metadataAlone(item) });
   const isWhole = view.as === undefined;
+  const partialOf = (item: Item): Uint8Array =>
+    toProtobuf(partialObjectMetadata, { metadata: metadataAlone(item) });
+  const messageOf = isWhole ? (item: Item) => itemMessage(item, view.messages) : partialOf;
+  const lengthOf = (item: Item): number =>
+    isWhole ? itemMessageBytes(item, view.messages) : partialOf(item).byteLength;
   const turn = turnOf(writer);
   const chunks: (readonly Item[])[] = [];
   let size = 0;
   for await (const items of list.chunks) {
     chunks.push(items);
-    const joined = isWhole ? joinedMessages(items, view) : undefined;
-    size += joined?.byteLength ?? 0;
-    for (const item of joined === undefined ? items : []) {
-      const { byteLength } = messageOf(item);
-      size += delimitedSize(byteLength);
+    for (const item of items) {
+      size += delimitedSize(lengthOf(item));
       const wait = turn();
       if (wait !== undefined) await wait;
     }
@@ -275,7 +273,7 @@ async function writeProtobufList(
   await writer.write(metadata);
   for (const items of chunks) {
     await turn();
-    const joined = isWhole ? cachedMessages(items) : undefined;
+    const joined = isWhole ? joinedMessages(items, view) : undefined;
     if (joined !== undefined) await writer.write(joined);
     for (const item of joined === undefined ? items : []) {
       const message = messageOf(item);
