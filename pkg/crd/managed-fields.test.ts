@@ -8,7 +8,7 @@ import {
   type Shape,
   setOf,
 } from "#fieldmanager";
-import { fromJson, toJsonValue } from "#schema";
+import { fromJson, toJsonValueInSlices } from "#schema";
 import { versionSchema } from "./version-schema.ts";
 
 const text = { type: "string" };
@@ -76,8 +76,8 @@ describe("managed fields of a new custom resource", () => {
     };
     const entries = atOnce(
       managedFieldsAfterUpdate(write, {
-        live: () => toJsonValue(struct, fromJson(struct, {}, { root: true })),
-        next: () => toJsonValue(struct, object as never),
+        live: () => toJsonValueInSlices(struct, fromJson(struct, {}, { root: true })),
+        next: () => toJsonValueInSlices(struct, object as never),
         creation: true,
         entries: undefined,
         sent: undefined,

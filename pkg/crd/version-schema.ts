@@ -1,4 +1,4 @@
-import { deepClone } from "#base";
+import { append, atOnce, deepClone } from "#base";
 import { objectMeta } from "#meta";
 import { type OpenMembers, value, structs, type StructType } from "#schema";
 import {
@@ -44,7 +44,7 @@ export function versionSchema(version: DefinitionVersion, definition: Definition
     struct: structs(`${group}/${version.name}`)(kind, doc, fields, { open, extensions }),
     prunedCopy: (object) => {
       const copy = deepClone(object);
-      pruneObject(copy, schema);
+      atOnce(pruneObject(copy, schema));
       return copy;
     },
   };
@@ -63,9 +63,9 @@ function openMembers(
   extension: Readonly<Record<string, unknown>>,
 ): OpenMembers {
   return {
-    prune: (object, unknown) => {
-      const dropped = pruneObject(object, schema);
-      unknown?.push(...dropped);
+    *prune(object, unknown) {
+      const dropped = yield* pruneObject(object, schema);
+      if (unknown !== undefined) append(unknown, dropped);
     },
     applyDefaults: (object) => applyDefaults(object, schema),
     mergeShape: () => mergeShape(schema),

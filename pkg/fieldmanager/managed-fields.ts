@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject, memoize, OpaqueJson, type Slices } from "#base";
 import { applyConflict, badRequest, goQuote, plainFailure } from "#meta";
-import { configurationFault } from "./typed/validate.ts";
+import { configurationFaultInSlices } from "./typed/validate.ts";
 import { difference, type FieldSet, isEmptySet, setOf, union } from "./fieldpath/set.ts";
 import { isSameSetInSlices, unionInSlices } from "./fieldpath/set-in-slices.ts";
 import {
@@ -64,9 +64,9 @@ const strippedFields: FieldSet = union(
 
 export interface Update {
   /** The stored object; for a creation the zero object of the kind. */
-  readonly live: () => JsonObject;
+  readonly live: () => Slices<JsonObject>;
   /** The written object; may share values with `live`. */
-  readonly next: (live: JsonObject) => JsonObject;
+  readonly next: (live: JsonObject) => Slices<JsonObject>;
   readonly creation: boolean;
   /** The managedFields of the stored object. */
   readonly entries: readonly ManagedFieldsEntry[] | null | undefined;
@@ -128,9 +128,9 @@ function* updateManagers(
   { live, next }: Pick<Update, "live" | "next">,
   known: Managers,
 ): Slices<Managers> {
-  const before = live();
+  const before = yield* live();
   yield;
-  const objects = { live: before, next: next(before) };
+  const objects = { live: before, next: yield* next(before) };
   yield;
   const { managers, fields } = yield* update(write, objects, known);
   yield;
@@ -214,10 +214,11 @@ export function* applyConfiguration(
     checkKind(write, document);
     if (managers.size === 0 && !creation) {
       const first = { ...write, manager: beforeApply };
-      managers = yield* updateManagers(first, { live: zero, next: () => live }, managers);
+      const objects = { live: () => done(zero()), next: () => done(live) };
+      managers = yield* updateManagers(first, objects, managers);
     }
     yield;
-    checkDocument(write, document);
+    yield* checkDocument(write, document);
     yield;
     const applied = yield* applyAsManager(write, configuration, managers);
     yield;
@@ -237,6 +238,11 @@ export function* applyConfiguration(
     }
     throw fault;
   }
+}
+
+/** Work that is done already. */
+function* done<T>(result: T): Slices<T> {
+  return result;
 }
 
 function changedBy(object: JsonObject, live: JsonObject): JsonObject | undefined {
@@ -308,13 +314,13 @@ function checkKind({ kind, apiVersion }: Write, document: JsonObject): void {
 }
 
 /** @throws StatusError 400 and 500 */
-function checkDocument(write: Write, document: JsonObject): void {
+function* checkDocument(write: Write, document: JsonObject): Slices<void> {
   const metadata = isJsonObject(document["metadata"]) ? document["metadata"] : {};
   if (Array.isArray(metadata["managedFields"])) {
     throw badRequest("metadata.managedFields must be nil");
   }
   const shape = write.versions.shapeOf(write.apiVersion) as Shape;
-  const fault = configurationFault(shape, document);
+  const fault = yield* configurationFaultInSlices(shape, document);
   if (fault !== "") {
     const object = describeObject(write, document);
     throw plainFailure(`failed to create typed patch object (${object}): ${fault}`);

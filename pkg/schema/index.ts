@@ -17,7 +17,14 @@ export { parseJson, parseJsonInSlices, type ParsedJson } from "./json/json-parse
 export { restoreWritten, withWritten, Written } from "./json/json-literals.ts";
 export { fromJson } from "./json/from-json.ts";
 export { type StrictFault, strictFaults } from "./json/strict-faults.ts";
-export { escapedForHtml, jsonMembers, toJson, toJsonValue, type TypeMeta } from "./json/to-json.ts";
+export {
+  escapedForHtml,
+  jsonMembers,
+  toJson,
+  toJsonValue,
+  toJsonValueInSlices,
+  type TypeMeta,
+} from "./json/to-json.ts";
 export { fromProtobuf } from "./protobuf/from-protobuf.ts";
 export { toProtobuf } from "./protobuf/to-protobuf.ts";
 export { WireReader } from "./protobuf/wire-reader.ts";

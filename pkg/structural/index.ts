@@ -3,7 +3,7 @@
  *
  * ```ts
  * const schema = new CompiledSchema(version.schema.openAPIV3Schema); // cheap; compiles on demand
- * const unknown = pruneObject(object, schema); // in place, may throw DecodeFault
+ * const unknown = atOnce(pruneObject(object, schema)); // in place, may throw DecodeFault
  * applyDefaults(object, schema); // in place
  * const { problems, warnings } = checkObject({ apiVersion, kind, ...object }, schema, { old });
  * mergeShape(schema); // for server-side apply

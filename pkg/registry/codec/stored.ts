@@ -1,4 +1,13 @@
-import { assert, assign, CacheBudget, type Evictable, inTurns, memoize, type Slices } from "#base";
+import {
+  assert,
+  assign,
+  atOnce,
+  CacheBudget,
+  type Evictable,
+  inTurns,
+  memoize,
+  type Slices,
+} from "#base";
 import type { Domain, HookContext, Resource } from "#meta";
 import { badRequest, groupVersionOf, isPathSegmentName, resolve, StatusError } from "#meta";
 import {
@@ -78,7 +87,7 @@ function* decodeStoredInSlices(
   try {
     const parsed = yield* parseJsonInSlices(entry.value);
     yield;
-    const object = decodeParsed(request.resource, parsed, context);
+    const object = yield* decodeParsed(request.resource, parsed, context);
     setResourceVersion(object, entry.modRevision);
     yield;
     return object;
@@ -95,19 +104,22 @@ function corruptEntry(key: string, fault: unknown): unknown {
 
 function parseStored(resource: Resource, bytes: Uint8Array, context: HookContext): any {
   const envelope = unwrapEnvelope(bytes);
-  if (envelope === undefined) return decodeParsed(resource, parseJson(bytes), context);
+  if (envelope === undefined) return atOnce(decodeParsed(resource, parseJson(bytes), context));
   const version = storedVersion(resource, envelope.apiVersion, context.domain);
   return toHubVersion(resource, version, fromProtobuf(version.struct, envelope.raw), context);
 }
 
-function decodeParsed(
+function* decodeParsed(
   resource: Resource,
   { value, literals = false }: ParsedJson,
   context: HookContext,
-): any {
+): Slices<any> {
   const { apiVersion = "" } = value as { readonly apiVersion?: string };
   const version = storedVersion(resource, apiVersion, context.domain);
-  const object = fromJson(version.struct, value, { root: true, literals });
+  const { struct } = version;
+  const object = fromJson(struct, value, { root: true, literals, unpruned: true });
+  yield;
+  if (struct.open !== undefined) yield* struct.open.prune(object, undefined);
   return toHubVersion(resource, version, object, context);
 }
 

@@ -56,6 +56,7 @@ export function virtualCreate({ bodyKind, handle }: CreateHandler) {
     const warn = (text: string) => void warnings.push(text);
     const run = async () => handle({ request, object, dryRun, context, warn });
     const result = await reportingWarnings(warnings, run);
+    await pause();
     return { item: virtualItem(resource, result, 0), created: true, warnings };
   };
 }

@@ -120,8 +120,7 @@ function* decodeText(
     decodingObject(resource, typeMeta, () => fromJson(resource.struct, value, decoding)),
   );
   yield;
-  decodingObject(resource, typeMeta, () => resource.struct.open?.prune(object, unknown));
-  yield;
+  yield* pruneOpen(resource, { typeMeta, object, unknown });
   const warnings =
     options.fieldValidation === "Ignore"
       ? []
@@ -129,6 +128,23 @@ function* decodeText(
   const hub = toHub(registry, request, object);
   keepClearedManagedFields(value, hub);
   return { object: hub, warnings };
+}
+
+interface DecodedObject {
+  readonly typeMeta: TypeMeta;
+  readonly object: any;
+  readonly unknown: string[];
+}
+
+/** Prunes a custom resource; throws 400 for values that are nested too deeply. */
+function* pruneOpen(
+  resource: Resource,
+  { typeMeta, object, unknown }: DecodedObject,
+): Slices<void> {
+  const slices = resource.struct.open?.prune(object, unknown);
+  while (slices !== undefined && !decodingObject(resource, typeMeta, () => slices.next()).done) {
+    yield;
+  }
 }
 
 interface ParsedText {

@@ -5,7 +5,12 @@ import type { Resource } from "#meta";
 import { arbitrary } from "#schema";
 import { memoryBackend, objectStore, StoreFault } from "#storage";
 import type { WriteResponse } from "../contract.ts";
-import { updateManagedFields, managedWrite, servedJson, emptyObject } from "./managed-fields.ts";
+import {
+  updateManagedFields,
+  managedWrite,
+  servedJsonInSlices,
+  emptyObject,
+} from "./managed-fields.ts";
 import { applyConfigMap, managedFieldsLines, refusal, testRegistry } from "../testing.ts";
 
 const maps = "v1/configmaps/ns";
@@ -215,8 +220,10 @@ describe("managed fields", () => {
         const write = managedWrite(registry, { ...request(maps), resource }, "me");
         const compared = atOnce(
           managedFieldsAfterUpdate(write, {
-            live: () => emptyObject(struct),
-            next: () => servedJson(asStored, made),
+            *live() {
+              return emptyObject(struct);
+            },
+            next: () => servedJsonInSlices(asStored, made),
             creation: true,
             entries: undefined,
             sent: undefined,

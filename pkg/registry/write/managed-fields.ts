@@ -3,6 +3,7 @@ import {
   certainlyDiffer,
   deepClone,
   deepEqual,
+  deepEqualInSlices,
   type JsonObject,
   memoize,
   type Slices,
@@ -22,7 +23,14 @@ import {
   type Versions,
 } from "#fieldmanager";
 import { groupVersionOf, type KindVersion, type Resource, resolve } from "#meta";
-import { DecodeFault, fromJson, type StructType, toJson, toJsonValue } from "#schema";
+import {
+  DecodeFault,
+  fromJson,
+  type StructType,
+  toJson,
+  toJsonValue,
+  toJsonValueInSlices,
+} from "#schema";
 import type { ResourceRequest, AdmissionAttributes } from "../contract.ts";
 import { nullEmptyCollections } from "../codec/null-empty-collections.ts";
 import type { RegistryContext } from "../context.ts";
@@ -120,9 +128,10 @@ function entriesAfterUpdate(
   const { resource } = request;
   const { object, old, document, fieldManager, sent } = change;
   return managedFieldsAfterUpdate(managedWrite(registry, request, fieldManager), {
-    live: () => {
+    *live() {
       if (old === undefined) return emptyObject(resource.struct);
-      return document === undefined ? servedJson(resource, old) : withoutTypeMeta(document);
+      if (document !== undefined) return withoutTypeMeta(document);
+      return yield* servedJsonInSlices(resource, old);
     },
     next: (live) => nextJson(resource, { object, old }, live),
     creation: old === undefined,
@@ -157,14 +166,14 @@ export function keepClearedManagedFields(document: unknown, object: any): void {
   if (Array.isArray(sent) && sent.length === 0) object.metadata.managedFields = [];
 }
 
-/** A hub object as JSON in the version of the resource, without managedFields. */
-export function servedJson(resource: Resource, hub: any): JsonObject {
+/** A hub object as JSON in the version of the resource, without managedFields, in slices. */
+export function* servedJsonInSlices(resource: Resource, hub: any): Slices<JsonObject> {
   const object = servedObject(resource, hub);
   const { managedFields: _entries, ...metadata } = object.metadata;
-  return toJsonValue(resource.struct, { ...object, metadata });
+  return yield* toJsonValueInSlices(resource.struct, { ...object, metadata });
 }
 
-/** A document as `servedJson` returns it. */
+/** A document as `servedJsonInSlices` returns it. */
 function withoutTypeMeta({
   kind: _kind,
   apiVersion: _apiVersion,
@@ -174,20 +183,24 @@ function withoutTypeMeta({
   return { ...object, metadata };
 }
 
-/** As `servedJson(resource, object)`, which shares with `live`, the JSON of `old`, what is equal. */
-function nextJson(
+/** As `servedJsonInSlices(resource, object)`, which shares with `live`, the JSON of `old`, what is equal. */
+function* nextJson(
   resource: Resource,
   { object, old }: Pick<ManagedFieldsUpdate, "object" | "old">,
   live: JsonObject,
-): JsonObject {
-  if (old === undefined || resource.served.convert !== "hub") return servedJson(resource, object);
+): Slices<JsonObject> {
+  if (old === undefined || resource.served.convert !== "hub") {
+    return yield* servedJsonInSlices(resource, object);
+  }
   const changed: Record<string, unknown> = {};
   const same: string[] = [];
   for (const name of Object.keys(object)) {
-    if (name !== "metadata" && deepEqual(object[name], old[name])) same.push(name);
+    const isSame = name !== "metadata" && (yield* deepEqualInSlices(object[name], old[name]));
+    if (isSame) same.push(name);
     else assign(changed, name, object[name]);
   }
-  const next = servedJson(resource, changed);
+  yield;
+  const next = yield* servedJsonInSlices(resource, changed);
   for (const name of same) if (Object.hasOwn(live, name)) assign(next, name, live[name]);
   return next;
 }

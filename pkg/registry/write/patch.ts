@@ -27,7 +27,7 @@ import {
   Path,
   Problems,
   restoreWritten,
-  toJsonValue,
+  toJsonValueInSlices,
   TooManyValues,
   withWritten,
 } from "#schema";
@@ -84,7 +84,7 @@ export function patchApplier(request: ResourceRequest, input: PatchRequest): Pat
     const object = served.convert === "hub" ? hub : served.convert.down(hub);
     const typeMeta = { kind: kind.kind, apiVersion: groupVersion };
     yield;
-    const document = toJsonValue(struct, object, typeMeta);
+    const document = yield* toJsonValueInSlices(struct, object, typeMeta);
     yield;
     const patched = yield* patchedDocument(request, { document, parsed, input });
     yield;
@@ -167,7 +167,7 @@ function* decodePatched(
     if (parsed.literals) restoreWritten(document);
     object = decode();
     yield;
-    resource.struct.open?.prune(object, unknown);
+    yield* resource.struct.open?.prune(object, unknown) ?? [];
   } catch (fault) {
     if (!(fault instanceof DecodeFault)) throw fault;
     const why = isStrategic ? converterMessage(fault.message) : fault.message;

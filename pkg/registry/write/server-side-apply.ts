@@ -16,7 +16,12 @@ import type { Body, PatchOptions, ResourceRequest } from "../contract.ts";
 import type { RegistryContext } from "../context.ts";
 import { converterMessage } from "../codec/converter-words.ts";
 import { jsonType } from "../codec/json-type.ts";
-import { managedWrite, setManagedFields, servedJson, emptyObject } from "./managed-fields.ts";
+import {
+  managedWrite,
+  setManagedFields,
+  servedJsonInSlices,
+  emptyObject,
+} from "./managed-fields.ts";
 import type { PatchApplier } from "./write.ts";
 
 /**
@@ -64,7 +69,10 @@ function* applyTo(
   const write = managedWrite(registry, request, options.fieldManager);
   const typeMeta = { apiVersion: resource.groupVersion, kind: resource.kind.kind };
   const zero = (): JsonObject => emptyObject(resource.struct);
-  const live = { ...typeMeta, ...(old === undefined ? zero() : servedJson(resource, old)) };
+  const live = {
+    ...typeMeta,
+    ...(old === undefined ? zero() : yield* servedJsonInSlices(resource, old)),
+  };
   yield;
   const applied = yield* applyConfiguration(write, {
     document,

@@ -1,4 +1,4 @@
-import { assign, memoize } from "#base";
+import { assign, atOnce, memoize } from "#base";
 import { canonicalBase64 } from "./base64.ts";
 import { checkDepth, maxRecursion, tooDeep } from "../fault/depth.ts";
 import { DecodeFault } from "../fault/faults.ts";
@@ -412,7 +412,7 @@ function decodeStruct(type: StructType<any>): Decode {
     for (const { name: missing, zero } of filled) {
       if (decoded[missing] === undefined) decoded[missing] = zero();
     }
-    if (!place.unpruned) open?.prune(decoded, place.unknown);
+    if (!place.unpruned && open !== undefined) atOnce(open.prune(decoded, place.unknown));
     return decoded;
   };
 }

@@ -1,4 +1,15 @@
-import { assign, compareUtf8, deepClone, memoize, OpaqueJson, printJson, sortedKeys } from "#base";
+import {
+  assign,
+  compareUtf8,
+  deepClone,
+  deepCloneInSlices,
+  memoize,
+  OpaqueJson,
+  printJson,
+  type Slices,
+  sortedKeys,
+  sortedKeysInSlices,
+} from "#base";
 import { dropsZero, jsonFields, type JsonField, resolved } from "../struct/layout.ts";
 import type { Infer, StructType, Type } from "../struct/types.ts";
 import { isAlwaysThere, zeroOf } from "../struct/zero.ts";
@@ -313,6 +324,48 @@ export function toJsonValue<S extends StructType<any>>(
   const value = copierOf(struct)(object) as Record<string, unknown>;
   if (typeMeta === undefined) return value;
   return { kind: typeMeta.kind, apiVersion: typeMeta.apiVersion, ...value };
+}
+
+/** Entries of a map that are copied in one slice. */
+const sliceLength = 1000;
+
+/** As `toJsonValue`, in slices: field by field, maps and the open members of custom resources in parts. */
+export function* toJsonValueInSlices<S extends StructType<any>>(
+  struct: S,
+  object: Infer<S>,
+  typeMeta?: TypeMeta,
+): Slices<Record<string, unknown>> {
+  const members = object as Readonly<Record<string, unknown>>;
+  const copied: Record<string, unknown> =
+    typeMeta === undefined ? {} : { kind: typeMeta.kind, apiVersion: typeMeta.apiVersion };
+  for (const field of writersOf(struct)) {
+    const value = written(field, members);
+    if (value === undefined) continue;
+    const type = resolved(field.type);
+    copied[field.name] =
+      type.tag === "map" && value !== null
+        ? yield* copyMapInSlices(type.value, value as Readonly<Record<string, unknown>>)
+        : copyOrNull(copierOf(type), value);
+    yield;
+  }
+  for (const [key, value] of openMembers(struct, members)) {
+    assign(copied, key, yield* deepCloneInSlices(value));
+  }
+  return copied;
+}
+
+function* copyMapInSlices(
+  type: Type,
+  values: Readonly<Record<string, unknown>>,
+): Slices<Record<string, unknown>> {
+  const copy = copierOf(type);
+  const copied: Record<string, unknown> = {};
+  const keys = yield* sortedKeysInSlices(values);
+  for (const [index, key] of keys.entries()) {
+    if (index % sliceLength === 0) yield;
+    if (values[key] !== undefined) assign(copied, key, copyOrNull(copy, values[key]));
+  }
+  return copied;
 }
 
 type Copy = (value: any) => unknown;

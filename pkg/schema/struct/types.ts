@@ -8,6 +8,7 @@
  * always written are added), which conforms to the static type.
  */
 
+import type { Slices } from "#base";
 import type { MergeShape } from "./merge-shape.ts";
 
 declare const shape: unique symbol;
@@ -161,7 +162,7 @@ export interface OpenMembers {
    * Drops what the schema does not know, and adds the paths of that to `unknown`. Throws
    * DecodeFault for what cannot be read at all.
    */
-  readonly prune: (object: Record<string, unknown>, unknown: string[] | undefined) => void;
+  readonly prune: (object: Record<string, unknown>, unknown: string[] | undefined) => Slices<void>;
   readonly applyDefaults: (object: Record<string, unknown>) => void;
   /** How the members merge. */
   readonly mergeShape: () => MergeShape;

@@ -30,11 +30,7 @@ import {
 } from "../response/encode.ts";
 import { Indenter } from "../response/indent.ts";
 import type { Negotiated, Transform } from "../response/negotiation.ts";
-import {
-  joinedMembers,
-  joinedMessages,
-  type EncodingCaches,
-} from "./list-chunk-cache.ts";
+import { joinedMembers, joinedMessages, type EncodingCaches } from "./list-chunk-cache.ts";
 import { rowJson, tableHead, tableTail, type TableView } from "../response/table.ts";
 
 /**

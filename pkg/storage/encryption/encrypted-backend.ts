@@ -143,6 +143,7 @@ async function encryptTransaction(
   encryption: Encryption,
 ): Promise<Transaction> {
   const then: WriteOperation[] = [];
+  const pause = yieldEvery();
   for (const operation of transaction.then) {
     if ("delete" in operation) {
       then.push(operation);
@@ -151,6 +152,8 @@ async function encryptTransaction(
     try {
       const value = await encryption.encrypt(operation.value, operation.put);
       then.push({ ...operation, value });
+      // The event of the write is decrypted in a turn of its own.
+      await pause();
     } catch (error) {
       if (!(error instanceof TransformFault)) throw error;
       const message = `unable to transform key ${JSON.stringify(operation.put)}: ${error.message}`;

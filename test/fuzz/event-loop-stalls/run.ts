@@ -75,7 +75,9 @@ console.log(`Node ${process.version}; turns in ms of CPU, bound ${bound} ms`);
 row(["body", "MB", "status", "first turn", "median turn", "", "CPU, ms", "RSS, MB"]);
 row(Array.from({ length: 8 }, () => "---"));
 for (const scene of scenes) {
-  const requests = scene.requests.filter(({ name }) => part.split("|").some((each) => name.includes(each)));
+  const requests = scene.requests.filter(({ name }) =>
+    part.split("|").some((each) => name.includes(each)),
+  );
   if (requests.length === 0) continue;
   await (scene.fresh === true ? measureFresh : measureScene)(scene, requests);
 }
