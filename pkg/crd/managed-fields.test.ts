@@ -1,14 +1,14 @@
 /** What a new custom resource is found to set without a detour over sets of fields. */
 import assert from "node:assert/strict";
-import { atOnce, type JsonObject, seededRandom } from "#base";
+import { atOnce, type JsonObject, printJson, seededRandom } from "#base";
 import {
-  createdFields,
+  createdFieldsInSlices,
   managedFieldsAfterUpdate,
   rootShape,
   type Shape,
   setOf,
 } from "#fieldmanager";
-import { fromJson, toJsonValueInSlices } from "#schema";
+import { fromJson, toJson, toJsonInSlices, toJsonValue, toJsonValueInSlices } from "#schema";
 import { versionSchema } from "./version-schema.ts";
 
 const text = { type: "string" };
@@ -142,14 +142,30 @@ describe("managed fields of a new custom resource", () => {
     const stripped = setOf(["f:status"], ["f:metadata", "f:name"], ["f:metadata", "f:uid"]);
     for (let round = 0; round < 500; round++) {
       const object = thing();
-      assert.equal(createdFields(struct, object, stripped), compared(object));
+      const created = atOnce(createdFieldsInSlices(struct, object as never, stripped));
+      assert.equal(created, compared(object));
+    }
+  });
+
+  it("are printed and copied alike in slices and at once", () => {
+    const typeMeta = { kind: "Thing", apiVersion };
+    const wide = Object.fromEntries(Array.from({ length: 2500 }, (_, i) => [`k${i}`, "<"]));
+    const long = Array.from({ length: 2500 }, (_, i) => ({ name: `n${i}`, port: i }));
+    const objects = Array.from({ length: 200 }, thing) as never[];
+    objects.push({ metadata: { name: "n" }, spec: { open: wide, plain: long } } as never);
+    for (const object of objects) {
+      const text = toJson(struct, object, typeMeta);
+      assert.equal(atOnce(toJsonInSlices(struct, object, typeMeta)), text);
+      const copy = atOnce(toJsonValueInSlices(struct, object, typeMeta));
+      assert.equal(printJson(copy), printJson(toJsonValue(struct, object, typeMeta)));
     }
   });
 
   it("are empty if list elements have equal keys", () => {
     for (const element of ["text", null, []]) {
       const object = { metadata: {}, spec: { keyed: [element] } };
-      assert.throws(() => createdFields(struct, object, left), /associative list with keys/);
+      const created = createdFieldsInSlices(struct, object as never, left);
+      assert.throws(() => atOnce(created), /associative list with keys/);
     }
   });
 });

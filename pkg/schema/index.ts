@@ -21,6 +21,7 @@ export {
   escapedForHtml,
   jsonMembers,
   toJson,
+  toJsonInSlices,
   toJsonValue,
   toJsonValueInSlices,
   type TypeMeta,

@@ -1,8 +1,23 @@
 import assert from "node:assert/strict";
 import { assign, compareUtf8, concatBytes, toBuffer } from "../text/bytes.ts";
-import { deepClone } from "./clone.ts";
-import { certainlyDiffer, deepEqual } from "./equal.ts";
+import { atOnce } from "../async/slices.ts";
+import { deepClone as cloneAtOnce, deepCloneInSlices } from "./clone.ts";
+import { certainlyDiffer, deepEqual as equalAtOnce, deepEqualInSlices } from "./equal.ts";
 import { OpaqueJson, printJson } from "../text/json-text.ts";
+
+/** Compares in both ways. */
+function deepEqual(left: unknown, right: unknown): boolean {
+  const result = equalAtOnce(left, right);
+  assert.equal(atOnce(deepEqualInSlices(left, right)), result);
+  return result;
+}
+
+/** Copies in both ways. */
+function deepClone<T>(value: T): T {
+  const copy = cloneAtOnce(value);
+  assert.deepEqual(atOnce(deepCloneInSlices(value)), copy);
+  return copy;
+}
 
 describe("OpaqueJson", () => {
   it("is the same value with its text or its value, and shared by copies", () => {

@@ -17,7 +17,7 @@ import {
   type ParsedJson,
   parseJson,
   parseJsonInSlices,
-  toJson,
+  toJsonInSlices,
   toProtobuf,
   unwrapEnvelope,
   wrapEnvelope,
@@ -39,13 +39,25 @@ export function encodeStored(
   resource: Resource,
   object: any,
 ): Uint8Array {
+  return atOnce(encodeStoredInSlices(registry, resource, object));
+}
+
+/** As `encodeStored`; custom resources are encoded in slices. */
+export function* encodeStoredInSlices(
+  registry: RegistryContext,
+  resource: Resource,
+  object: any,
+): Slices<Uint8Array> {
   const { struct, groupVersion, convert } = resource.stored;
   const typeMeta = { kind: resource.kind.kind, apiVersion: groupVersion };
   const unversioned = withoutVersion(object);
   const stored = convert === "hub" ? unversioned : convert.down(unversioned);
-  return registry.storageMediaType === "protobuf" && struct.open === undefined
-    ? wrapEnvelope(typeMeta, toProtobuf(struct, stored))
-    : Buffer.from(toJson(struct, stored, typeMeta));
+  if (registry.storageMediaType === "protobuf" && struct.open === undefined) {
+    return wrapEnvelope(typeMeta, toProtobuf(struct, stored));
+  }
+  const text = yield* toJsonInSlices(struct, stored, typeMeta);
+  yield;
+  return Buffer.from(text);
 }
 
 /** The object without resourceVersion and selfLink; not copied if it has neither. */

@@ -1,6 +1,11 @@
-import { assert, assign } from "#base";
+import { assert, assign, atOnce, type Awaitable, inTurns } from "#base";
 import type { Entry, WriteOutcome } from "#storage";
-import { encodeStored, setResourceVersion, storageKey, StoredItem } from "../codec/stored.ts";
+import {
+  encodeStoredInSlices,
+  setResourceVersion,
+  storageKey,
+  StoredItem,
+} from "../codec/stored.ts";
 import { hasOmittedCollections } from "../codec/omitted-collections.ts";
 import type { RegistryContext } from "../context.ts";
 import type { ResourceRequest } from "../contract.ts";
@@ -22,14 +27,14 @@ export async function compareAndCreate(write: Write): Promise<void> {
   const key = storageKey(request, object.metadata.name);
   if (write.dryRun) {
     const { entry } = await store.get(key, context);
-    if (entry === undefined) respondDryRun(write, key);
+    if (entry === undefined) await respondDryRun(write, key);
     return;
   }
+  const encoded = await encode(write);
   refuseTerminatingDefinition(request, object);
   refuseChangedDefinition(registry, request);
   const create = (value: Uint8Array): Promise<Entry | undefined> =>
     store.create(key, value, storeOptions(registry, request));
-  const encoded = encodeStored(registry, resource, object);
   const sized = { object, encoded, applies, write: create };
   const stored = await writeWithSizeFallback(registry, resource, sized);
   if (stored === undefined) return;
@@ -47,7 +52,7 @@ export async function compareAndSwap(write: Write): Promise<void> {
   assert(entry !== undefined, "an update has a stored object");
   const { resource, context } = request;
   const { key, modRevision } = entry;
-  const value = encodeStored(registry, resource, object);
+  const value = await encode(write);
   const deletes = isReadyToDelete(resource, object);
   if (write.dryRun) return respond(write, { key, value, modRevision });
   const isFresh = entry.encryption?.stale !== true;
@@ -72,11 +77,17 @@ export async function compareAndSwap(write: Write): Promise<void> {
   respond(write, deletes ? { key, value, modRevision } : outcome.entry);
 }
 
+/** Encodes the object; a large one in turns with other requests, for which its definition may change. */
+function encode({ registry, request, object, isLarge }: Write): Awaitable<Uint8Array> {
+  const slices = encodeStoredInSlices(registry, request.resource, object);
+  return isLarge ? inTurns(slices) : atOnce(slices);
+}
+
 /** Responds to a dry-run create; the object keeps a resourceVersion that the client set. */
-function respondDryRun(write: Write, key: string): void {
-  const { registry, request, object } = write;
+async function respondDryRun(write: Write, key: string): Promise<void> {
+  const { object } = write;
   const { resourceVersion } = object.metadata;
-  const value = encodeStored(registry, request.resource, object);
+  const value = await encode(write);
   const item = itemOf(write, { key, value, modRevision: 0 });
   if (resourceVersion) assign(item.object.metadata, "resourceVersion", resourceVersion);
   write.response = { item, created: true, warnings: write.warnings };

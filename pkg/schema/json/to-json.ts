@@ -35,6 +35,26 @@ export function toJson<S extends StructType<any>>(
   return escapedForHtml(print(object, head));
 }
 
+/** As `toJson`; the open members of custom resources are printed in slices. */
+export function* toJsonInSlices<S extends StructType<any>>(
+  struct: S,
+  object: Infer<S>,
+  typeMeta: TypeMeta,
+): Slices<string> {
+  if (struct.open === undefined) return toJson(struct, object, typeMeta);
+  const members = openMembers(struct, object as Readonly<Record<string, unknown>>);
+  const declared: Record<string, unknown> = { ...object };
+  for (const [key] of members) delete declared[key];
+  let text = toJson(struct, declared as Infer<S>, typeMeta).slice(0, -1);
+  for (const [key, value] of members) {
+    yield;
+    const printed = `${printString(key)}:${yield* printSortedInSlices(value)}`;
+    yield;
+    text += `,${escapedForHtml(printed)}`;
+  }
+  return `${text}}`;
+}
+
 /** Escapes the text as a whole, as the characters occur only in strings. */
 export function escapedForHtml(json: string): string {
   if (!escaped.some((character) => json.includes(character))) return json;
@@ -256,6 +276,31 @@ function printSorted(value: unknown): string {
     const member = members[key];
     if (member === undefined) continue;
     text += `${text === "" ? "{" : ","}${printString(key)}:${printSorted(member)}`;
+  }
+  return text === "" ? "{}" : `${text}}`;
+}
+
+/** As `printSorted`, in slices. */
+function* printSortedInSlices(value: unknown): Slices<string> {
+  if (typeof value !== "object" || value === null) return printSorted(value);
+  let text = "";
+  if (Array.isArray(value)) {
+    for (let from = 0; from < value.length; from += sliceLength) {
+      const part = printSortedList(value.slice(from, from + sliceLength));
+      text += `${text === "" ? "[" : ","}${part.slice(1, -1)}`;
+      yield;
+    }
+    return text === "" ? "[]" : `${text}]`;
+  }
+  const members = value as Readonly<Record<string, unknown>>;
+  const keys = yield* sortedKeysInSlices(members);
+  for (const [index, key] of keys.entries()) {
+    if (index % sliceLength === 0) yield;
+    const member = members[key];
+    if (member === undefined) continue;
+    const printed =
+      typeof member === "object" ? yield* printSortedInSlices(member) : printSorted(member);
+    text += `${text === "" ? "{" : ","}${printString(key)}:${printed}`;
   }
   return text === "" ? "{}" : `${text}}`;
 }
