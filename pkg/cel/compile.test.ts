@@ -67,6 +67,22 @@ describe("cel: compile errors", () => {
     });
   }
 
+  it("reports fields of constructed objects", () => {
+    const patches = environment.extend({ variables: {}, openType: "Object" });
+    const first = (text: string) =>
+      /<input>:\S+ (.*)/.exec(compile(text, patches).error ?? "")?.[1];
+    assert.equal(
+      first("JSONPatch{op: 1}"),
+      "expected type of field 'op' is 'string' but provided type is 'int'",
+    );
+    assert.equal(
+      first("JSONPatch{what: 'x'}"),
+      "expected type of field 'what' is '' but provided type is 'string'",
+    );
+    const { error = "" } = compile("Object{a: 1, `b-c`: 1}", patches);
+    assert.match(error, /^ERROR: <input>:1:8: unsupported syntax: '`'/);
+  });
+
   it("reports every error at its line", () => {
     assert.equal(
       compile("object.a == 1 &&\n  foo == 2 &&\n  bar == 3", environment).error,

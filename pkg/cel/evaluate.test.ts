@@ -263,6 +263,25 @@ describe("cel: evaluation", () => {
     assert.equal(escape?.evaluate({}).value, true);
   });
 
+  it("checks JSON patches at run time", () => {
+    const patches = base.extend({ variables: {}, openType: "Object" });
+    const fault = (text: string) => compile(text, patches).program?.evaluate({}).error;
+    const wrong = "for JSONPatchType 'op' field";
+    assert.equal(fault("JSONPatch{op: dyn(1)}"), `unexpected type int64 ${wrong}`);
+    assert.equal(fault("JSONPatch{op: dyn([1])}"), `unexpected type []ref.Val ${wrong}`);
+    assert.equal(fault("JSONPatch{what: dyn(1)}"), "unexpected JSONPatchType field: what");
+    const json = (text: string) =>
+      plainJson(compile(text, patches).program?.evaluate({}).value ?? null);
+    assert.throws(() => json("{1: 'a'}"), {
+      message: "unsupported type conversion from 'int' to string",
+    });
+    assert.throws(() => json("{'a': double('NaN')}"), {
+      message:
+        "json: error calling MarshalJSON for type *structpb.Value: " +
+        "proto: google.protobuf.Value.number_value: invalid NaN value",
+    });
+  });
+
   it("constructs objects of open types", () => {
     const open = base.extend({ variables: { self: dyn }, openType: "Object" });
     const source = "Object{spec: Object.spec{replicas: self.n + 1, a__dash__b: [Object.spec.x{}]}}";

@@ -44,7 +44,7 @@ export {
 } from "./check/structural.ts";
 export { kindType, structType } from "./check/struct-types.ts";
 export { adapt } from "./value/json-values.ts";
-export { plainJson, typeNameFaults } from "./value/plain-json.ts";
+export { configurationJson, plainJson, typeNameFaults } from "./value/plain-json.ts";
 export { NeededEvaluation } from "./runtime/progress.ts";
 export { AccessEvaluator } from "./access-evaluator.ts";
 export { quantityValue } from "./library/kubernetes/quantities.ts";

@@ -365,7 +365,7 @@ class Checker {
       const field = fieldOf(entry.field);
       if (field === undefined) this.issue(entry.at, `undefined field '${entry.field}'`);
       else if (!this.assignable(field, given)) {
-        const shown = `'${this.display(field)}' but found '${this.display(given)}'`;
+        const shown = `'${this.display(field)}' but provided type is '${this.display(given)}'`;
         this.issue(entry.at, `expected type of field '${entry.field}' is ${shown}`);
       }
     }

@@ -45,6 +45,8 @@ export interface ObjectType {
   readonly name: string;
   /** The field with the escaped name, or undefined. */
   field(name: string): ObjectField | undefined;
+  /** Checks the values of a constructed object at run time; returns the error. */
+  fault?(fields: Readonly<Record<string, unknown>>): string | undefined;
 }
 
 export interface ObjectField {
@@ -57,6 +59,8 @@ function simple(kind: TypeKind, name: string = kind): CelType {
   return { kind, name, parameters: [] };
 }
 
+/** The type of a field that a type provider knows without a type; assignable from dyn only. */
+export const unspecified: CelType = { kind: "opaque", name: "", parameters: [] };
 export const dyn = simple("dyn");
 export const errorType = simple("error", "!error!");
 export const nullType = simple("null_type");

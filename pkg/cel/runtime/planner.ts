@@ -262,7 +262,10 @@ class Planner {
         const given = optional ? unwrap(value(frame)) : value(frame);
         if (given !== undefined) raw[key] = given;
       }
-      return message === undefined ? new JsonObject(raw, type, type.name) : message.make(raw);
+      if (message !== undefined) return message.make(raw);
+      const fault = type.object?.fault?.(raw);
+      if (fault !== undefined) throw new CelFault(fault);
+      return new JsonObject(raw, type, type.name);
     };
   }
 

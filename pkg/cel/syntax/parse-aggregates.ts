@@ -61,8 +61,10 @@ export function parseStruct(parser: ExpressionReader, dots: number, rooted: bool
   for (let count = 0; count <= dots; count++) name += parser.advance().text;
   const { at } = parser.advance();
   const fields: FieldEntryNode[] = [];
+  let firstAt: number | undefined;
   while (!parser.isSymbol("}")) {
     if (fields.length === 0 && parser.take(",")) break;
+    firstAt ??= parser.token.at;
     const optional = parser.take("?");
     const { token } = parser;
     if (token.kind !== "identifier" && token.kind !== "escaped") {
@@ -72,7 +74,8 @@ export function parseStruct(parser: ExpressionReader, dots: number, rooted: bool
       parser.fail(`mismatched input '${token.text}' expecting ${expected}`);
     }
     parser.advance();
-    if (token.kind === "escaped") parser.report(token.at, "unsupported syntax: '`'");
+    // cel-go reports it at the first initializer.
+    if (token.kind === "escaped") parser.report(firstAt, "unsupported syntax: '`'");
     const field = token.text;
     const entryAt = parser.token.at;
     parser.match(":");

@@ -223,6 +223,23 @@ export function typeName(value: Value): string {
   return value instanceof Opaque ? value.type : "bytes";
 }
 
+/** The Go type of cel-go's native value, as `%T` prints it. */
+export function goTypeName(value: Value): string {
+  const name = typeName(value);
+  return goTypes[name] ?? (value instanceof MapValue ? "map[ref.Val]ref.Val" : name);
+}
+
+const goTypes: Readonly<Record<string, string>> = {
+  int: "int64",
+  uint: "uint64",
+  double: "float64",
+  bytes: "[]uint8",
+  list: "[]ref.Val",
+  null_type: "structpb.NullValue",
+  "google.protobuf.Timestamp": "time.Time",
+  "google.protobuf.Duration": "time.Duration",
+};
+
 /** Heterogeneous equality: numbers compare by value across types, other values only within their type. */
 export function equal(left: Value, right: Value): boolean {
   if (typeof left === "string" || typeof left === "boolean" || left === null) {
