@@ -86,16 +86,22 @@ export class Evaluation {
 
   #lazyVariables(variables: readonly Variable[]): object {
     const shape: object = Object.create(null);
-    for (const variable of variables) {
+    // Of variables with the same name, the last one counts.
+    for (const variable of new Map(variables.map((each) => [each.name, each])).values()) {
       const evaluation = new NeededEvaluation(() => this.#evaluateVariable(variable));
-      Object.defineProperty(shape, variable.name, {
-        enumerable: true,
-        get: (): Value => {
+      let isRunning = false;
+      const get = (): Value => {
+        if (isRunning) throw new CelFault(`variable ${JSON.stringify(variable.name)} uses itself`);
+        isRunning = true;
+        try {
           const known = evaluation.result();
           if ("fault" in known) throw new CelFault(known.fault);
           return known.value;
-        },
-      });
+        } finally {
+          isRunning = false;
+        }
+      };
+      Object.defineProperty(shape, variable.name, { enumerable: true, get });
     }
     return shape;
   }

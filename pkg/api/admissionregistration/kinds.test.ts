@@ -115,6 +115,18 @@ describe("ValidatingAdmissionPolicy", () => {
     assert.match(complaints[0] ?? "", /^Invalid spec\.variables\[0\]\.name = "a-b": /);
     assert.match(complaints[1] ?? "", /^Required spec\.variables\[1\]\.expression/);
   });
+
+  it("declares variables only if there are some, and accepts a repeated name", () => {
+    const firstComplaint = (more: Sketch) =>
+      created(validatingAdmissionPolicy, { spec: { ...spec, ...more } }).complaints[0];
+    const validations = [{ expression: "variables.size > 1" }];
+    assert.match(firstComplaint({ validations }) ?? "", /undeclared reference to 'variables'/);
+    const variables = [
+      { name: "size", expression: "'a'" },
+      { name: "size", expression: "1" },
+    ];
+    assert.equal(firstComplaint({ validations, variables }), undefined);
+  });
 });
 
 describe("ValidatingAdmissionPolicyBinding", () => {

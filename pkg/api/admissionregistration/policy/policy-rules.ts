@@ -137,26 +137,23 @@ const reservedWords = new Set(
 
 /**
  * Validates the variables and returns the scope that contains them. A variable may use the
- * preceding ones; one that does not compile has type dyn there. Names must be unique, as a later
- * variable would replace the first.
+ * preceding ones; one that does not compile has type dyn there. Of variables with the same name,
+ * the last one counts.
  */
 export function checkVariables(
   variables: readonly Variable[],
   path: Path,
   { problems, scope }: { readonly problems: Problems; readonly scope: ExpressionScope },
 ): ExpressionScope {
-  if (variables.length === 0) return scope;
   const types = new Map<string, CelType>();
   const extended = { ...scope, variables: types };
-  const names = new Set<string>();
   for (const [index, { name, expression }] of variables.entries()) {
     const itemPath = path.index(index);
     if (name.trim() === "") problems.required(itemPath.child("name"), "name is not specified");
     else if (!/^[_a-zA-Z][_a-zA-Z0-9]*$/.test(name) || reservedWords.has(name)) {
       problems.invalid(itemPath.child("name"), name, "must be a valid CEL identifier");
-    } else if (names.has(name)) problems.duplicate(itemPath.child("name"), name);
+    }
     const expressionPath = itemPath.child("expression");
-    names.add(name);
     if (expression.trim() === "") problems.required(expressionPath, "expression is not specified");
     else {
       const then = (type: CelType): void => void types.set(name, type);

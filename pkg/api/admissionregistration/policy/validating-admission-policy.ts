@@ -44,7 +44,10 @@ function validate(policy: Policy, problems: Problems, old?: Policy): void {
   if (old === undefined || !deepEqual(conditionsOf(spec), conditionsOf(old.spec))) {
     checkMatchConditions(spec.matchConditions ?? [], path.child("matchConditions"), rest);
   }
-  const scope = checkVariables(spec.variables ?? [], path.child("variables"), rest);
+  const { variables = [] } = spec;
+  const extended = checkVariables(variables, path.child("variables"), rest);
+  // As in Kubernetes, `variables` is undeclared in a validating policy without any.
+  const scope = variables.length === 0 ? rest.scope : extended;
   checkDemands(policy, { problems, scope });
 }
 
