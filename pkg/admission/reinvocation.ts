@@ -44,14 +44,14 @@ export class ReinvocationContext {
   }
 }
 
-/** Webhooks or policies (`entry`) of a plugin to reinvoke in the second round. */
+/** Webhooks, or invocations of policies (`entry`), of a plugin to reinvoke in the second round. */
 class PluginReinvocation {
-  readonly #called = new Set<object>();
-  #due = new Set<object>();
+  readonly #called = new Set<object | string>();
+  #due = new Set<object | string>();
   #output: unknown;
 
   /** Records the call of an entry with reinvocationPolicy IfNeeded. */
-  called(entry: object): void {
+  called(entry: object | string): void {
     this.#called.add(entry);
   }
 
@@ -61,7 +61,7 @@ class PluginReinvocation {
     this.#called.clear();
   }
 
-  isDue(entry: object): boolean {
+  isDue(entry: object | string): boolean {
     return this.#due.has(entry);
   }
 

@@ -1,7 +1,7 @@
 /** fieldmanager: server-side apply and metadata.managedFields, by the rules of structured-merge-diff. */
 export { type FieldSet, setOf } from "./fieldpath/set.ts";
 export { atomicPaths } from "./typed/atomic-paths.ts";
-export { configurationFault } from "./typed/validate.ts";
+export { configurationFault, GoNative } from "./typed/validate.ts";
 export { merge as mergeConfiguration } from "./typed/merge.ts";
 export { createdFields, createdFieldsInSlices } from "./typed/created-fields.ts";
 export { deduced, rootShape, type Shape } from "./typed/shape.ts";

@@ -11,6 +11,7 @@ export {
   ignoreReadErrorField,
   type RawDeleteOptions,
 } from "./delete/delete-options.ts";
+export { converterMessage } from "./codec/converter-words.ts";
 export { faultError } from "./codec/faults.ts";
 export {
   apiserver,

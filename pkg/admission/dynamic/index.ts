@@ -15,3 +15,4 @@ export { VersionedAttributes, type VersionedAttributesOptions } from "./versione
 export type { Rule } from "./rules.ts";
 export { type Json, convertTo } from "./versions.ts";
 export { namespacesSelect, objectsSelect, type Selectors, selectorsOf } from "./selectors.ts";
+export { kindFault } from "./kind-fault.ts";

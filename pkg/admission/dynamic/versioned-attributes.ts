@@ -87,16 +87,25 @@ export class VersionedAttributes {
 
   /**
    * Replaces the object by modified JSON in the version of `as`.
+   * @param checkUnknown receives the paths of the fields that the schema of a built-in kind does not have
    * @throws DecodeFault if the JSON does not match the schema, or StatusError
    */
-  async change(json: unknown, as: Resource): Promise<void> {
+  async change(
+    json: unknown,
+    as: Resource,
+    checkUnknown?: (paths: readonly string[]) => void,
+  ): Promise<void> {
     const { object } = this.attributes;
     const scale = this.#scaleAccess();
     if (scale !== undefined) {
       const { replicas } = (json as { readonly spec?: { readonly replicas?: number } }).spec ?? {};
       scale.set(object, Number(replicas ?? 0));
     } else if (this.operation !== "CONNECT") {
-      replaceContents(object, await decodeFrom(json, this.#conversion(as), this.#context(as)));
+      const unknown: string[] | undefined = checkUnknown && [];
+      const conversion = { ...this.#conversion(as), unknown };
+      const changed = await decodeFrom(json, conversion, this.#context(as));
+      if (unknown !== undefined) checkUnknown?.(unknown);
+      replaceContents(object, changed);
     }
     this.invalidate();
   }

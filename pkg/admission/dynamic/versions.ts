@@ -12,6 +12,11 @@ interface Conversion {
   readonly signal: AbortSignal;
 }
 
+interface Decoding extends Conversion {
+  /** Receives the paths of fields that the schema of a built-in kind does not have. */
+  readonly unknown?: string[] | undefined;
+}
+
 /** Encodes a hub object as JSON in another version. @throws StatusError */
 export async function encodeIn(hub: any, { from, to, signal }: Conversion): Promise<string> {
   const conversion = from === to ? undefined : from.kind.custom?.conversion;
@@ -38,7 +43,7 @@ export async function convertTo(hub: any, seen: Conversion, pause = yieldEvery()
  */
 export async function decodeFrom(
   json: unknown,
-  seen: Conversion,
+  seen: Decoding,
   context: HookContext,
 ): Promise<any> {
   const { from, to, signal } = seen;
@@ -48,7 +53,8 @@ export async function decodeFrom(
     return decodeFrom(converted, { ...seen, to: from }, context);
   }
   const { convert, struct } = versionIn(from, to);
-  const object: any = fromJson(struct, json, { root: true });
+  const unknown = from.kind.custom === undefined ? seen.unknown : undefined;
+  const object: any = fromJson(struct, json, { root: true, unknown });
   applyDefaults(struct, object);
   const hub = convert === "hub" ? object : convert.up(object);
   from.kind.hooks.default?.(hub, context);

@@ -1,21 +1,15 @@
 /** Evaluates MutatingAdmissionPolicies. */
-import {
-  atomicPaths,
-  configurationFault,
-  ElementError,
-  mergeConfiguration,
-  rootShape,
-} from "#fieldmanager";
-import { deepEqual, memoize } from "#base";
-import { CelFault, ListValue, MapValue, plainJson, typeNameFaults, type Value } from "#cel";
-import { internalError, jsonPatch, PatchFault, type Resource, StatusError } from "#meta";
+import { memoize } from "#base";
+import type { ApiObject } from "#client";
+import { StatusError } from "#meta";
 import type { AdmissionAttributes, AdmissionHandler, ServerAccess } from "#registry";
 import { noInstruments } from "#request";
-import { DecodeFault } from "#schema";
-import { CostBudgetError, type Expression, expressionOf, type Json } from "../dynamic/index.ts";
+import { expressionOf, type Json } from "../dynamic/index.ts";
 import { countPolicy } from "../metrics.ts";
+import { forbiddenRequest } from "../objects.ts";
 import type { ReinvocationContext } from "../reinvocation.ts";
 import { type MatchedPolicy, PolicyInput, type PolicyParts } from "./input.ts";
+import { applyMutation, type Mutation } from "./mutation.ts";
 import { ParamsFault, paramsOf } from "./params.ts";
 import {
   type Candidates,
@@ -25,7 +19,6 @@ import {
   PolicySet,
   unknownKind,
 } from "./policy.ts";
-import { deniedBy } from "./verdict.ts";
 
 interface MutatingPolicy extends Policy {
   readonly spec: Policy["spec"] & {
@@ -40,11 +33,6 @@ interface MutatingPolicy extends Policy {
 
 type Mutating = MatchedPolicy<MutatingPolicy>;
 
-interface Mutation {
-  readonly place: "applyConfiguration" | "jsonPatch";
-  readonly expression: Expression;
-}
-
 const compiledMutation = memoize((policy: MutatingPolicy) => {
   const common = compiledPolicy(policy);
   const scope = { ...common.scope, hasPatchTypes: true };
@@ -56,9 +44,20 @@ const compiledMutation = memoize((policy: MutatingPolicy) => {
   return { ...common, mutations };
 });
 
-/** A mutation that cannot be applied. */
-class MutationFault extends Error {
-  override readonly name = "MutationFault";
+/** A policy, binding and parameter to evaluate for a request. */
+interface Invocation extends Mutating {
+  readonly params: Json | null;
+  /** Identifies the invocation in both rounds of the mutating phase. */
+  readonly key: string;
+}
+
+/** An error of a policy, or of its binding. */
+interface PolicyError {
+  readonly policy: MutatingPolicy;
+  /** Absent if the policy itself is misconfigured. */
+  readonly binding?: string;
+  readonly message: string;
+  readonly reason: string;
 }
 
 export class MutatingPolicies {
@@ -95,141 +94,117 @@ export class MutatingPolicies {
     const state = reinvocation.stateOf("policies");
     if (reinvocation.round > 0) state.startRound(object);
     const input = new PolicyInput(attributes, this.parts);
-    for (const candidate of candidates) {
-      const concerned = await input.match(candidate);
-      if (concerned === undefined) continue;
-      const { policy, binding } = concerned;
-      if (reinvocation.round > 0 && !state.isDue(binding)) continue;
-      if (await this.#mutateBy(concerned, input)) {
-        state.objectChanged();
-        reinvocation.requestReinvocation();
-      }
-      if (policy.spec.reinvocationPolicy === "IfNeeded") state.called(binding);
+    const errors: PolicyError[] = [];
+    const invocations = await this.#invocations(candidates, input, errors);
+    let mutated = false;
+    for (const invocation of invocations) {
+      const { policy, binding, key } = invocation;
+      const fail = (message: string): void => {
+        errors.push({ policy, binding: binding.metadata.name, message, reason: "Invalid" });
+      };
+      const { met, error } = await this.#conditionsOf(invocation, input);
+      if (error !== undefined) fail(error);
+      if (met !== true || (reinvocation.round > 0 && !state.isDue(key))) continue;
+      const result = await this.#mutateBy(invocation, input, fail);
+      mutated ||= result !== "failed";
+      if (result === "changed") state.objectChanged();
+      if (policy.spec.reinvocationPolicy === "IfNeeded") state.called(key);
+    }
+    // As in Kubernetes, any applied mutation causes reinvocation, also of the policy itself.
+    if (mutated) {
+      state.objectChanged();
+      reinvocation.requestReinvocation();
     }
     state.endRound(object);
+    refuse(attributes, errors);
     return [];
   }
 
-  /** Whether the policy has changed the object. */
-  async #mutateBy(concerned: Mutating, input: PolicyInput): Promise<boolean> {
-    const { policy, binding } = concerned;
-    const { catalog, objects, instruments = noInstruments } = this.parts;
-    const [name, bound] = [policy.metadata.name, binding.metadata.name];
-    const started = performance.now();
-    const count = (error?: string): void => {
-      const seconds = (performance.now() - started) / 1000;
-      countPolicy(instruments, "mutating", { policy: name, binding: bound, seconds, error });
-    };
-    try {
+  /** Policies that match the request, once per parameter. */
+  async #invocations(
+    candidates: Candidates<MutatingPolicy>,
+    input: PolicyInput,
+    errors: PolicyError[],
+  ): Promise<readonly Invocation[]> {
+    const { catalog, objects } = this.parts;
+    const invocations: Invocation[] = [];
+    for (const candidate of candidates) {
+      const matched = await input.match(candidate);
+      if (matched === undefined) continue;
+      const { policy, binding } = matched;
       const resource = paramResource(policy, catalog);
-      if (resource === "unknown") throw new ParamsFault(unknownKind(policy));
-      let changed = false;
-      for (const params of await paramsOf(concerned, input.reviewed, { objects, resource })) {
-        changed = (await mutateWith(concerned, params, input)) || changed;
+      if (resource === "unknown") {
+        errors.push({ policy, message: unknownKind(policy), reason: "Forbidden" });
+        continue;
       }
-      count();
-      return changed;
-    } catch (fault) {
-      const isOurs = fault instanceof ParamsFault || fault instanceof MutationFault;
-      if (!isOurs) throw fault;
-      count(fault.message);
-      if (policy.spec.failurePolicy === "Ignore") return false;
-      const message = `policy '${name}' with binding '${bound}' denied request: ${fault.message}`;
-      const reason = fault instanceof ParamsFault ? "Forbidden" : "Invalid";
-      throw mutationDenied(input.attributes, { message, reason });
+      try {
+        for (const params of await paramsOf(matched, input.reviewed, { objects, resource })) {
+          invocations.push({ ...matched, params, key: keyOf(matched, params) });
+        }
+      } catch (fault) {
+        if (!(fault instanceof ParamsFault)) throw fault;
+        const { message } = fault;
+        errors.push({ policy, binding: binding.metadata.name, message, reason: "Forbidden" });
+      }
     }
+    return invocations;
   }
-}
 
-/** Evaluates a policy with one parameter, or none. */
-async function mutateWith(
-  { policy, as }: Mutating,
-  params: Json | null,
-  input: PolicyInput,
-): Promise<boolean> {
-  const compiled = compiledMutation(policy);
-  const { met, error } = await input.evaluateConditions(compiled, await input.bindings(as, params));
-  if (error !== undefined) throw new MutationFault(error);
-  if (!met) return false;
-  let changed = false;
-  for (const { place, expression } of compiled.mutations) {
-    // Each mutation applies to the result of the previous one.
-    const evaluation = input.evaluation(compiled, await input.bindings(as, params));
-    const before = (await input.reviewed.value("object", as)) ?? {};
-    try {
-      const result = await evaluation.run(expression);
-      if (result.error !== undefined) throw new MutationFault(result.error);
-      checkTypeNames(result.value, place);
-      const wanted = plainJson(result.value);
-      const after =
-        place === "jsonPatch"
-          ? patched(before, wanted as readonly object[])
-          : merged(as, before, wanted as Json);
-      if (deepEqual(before, after)) continue;
-      await input.reviewed.change(after, as);
-      changed = true;
-    } catch (fault) {
-      // An object that a patch made invalid is not the client's error.
-      if (fault instanceof DecodeFault && place === "jsonPatch") throw internalError(fault.message);
-      throw inWords(fault);
+  async #conditionsOf({ policy, as, params }: Invocation, input: PolicyInput) {
+    const compiled = compiledMutation(policy);
+    if (compiled.conditions.length === 0) return { met: true } as const;
+    return input.evaluateConditions(compiled, await input.bindings(as, params));
+  }
+
+  /** Applies the mutations in order, each to the result of the previous ones; failed ones are skipped. */
+  async #mutateBy(
+    invocation: Invocation,
+    input: PolicyInput,
+    fail: (message: string) => void,
+  ): Promise<"failed" | "unchanged" | "changed"> {
+    const { policy, binding, as, params } = invocation;
+    const { instruments = noInstruments } = this.parts;
+    const compiled = compiledMutation(policy);
+    const names = { policy: policy.metadata.name, binding: binding.metadata.name };
+    let result: "failed" | "unchanged" | "changed" = "failed";
+    for (const mutation of compiled.mutations) {
+      const started = performance.now();
+      const outcome = await applyMutation(mutation, input, {
+        as,
+        catalog: this.parts.catalog,
+        evaluation: input.evaluation(compiled, await input.bindings(as, params)),
+      });
+      const seconds = (performance.now() - started) / 1000;
+      countPolicy(instruments, "mutating", { ...names, seconds, error: outcome.error });
+      if (outcome.error !== undefined) fail(outcome.error);
+      else if (outcome.isChanged) result = "changed";
+      else if (result === "failed") result = "unchanged";
     }
-  }
-  return changed;
-}
-
-/** Checks the type names of constructed objects: their path in the object, or in a patch's value. */
-function checkTypeNames(value: Value, place: Mutation["place"]): void {
-  const isPatch = place === "jsonPatch" && value instanceof ListValue;
-  const roots = isPatch ? [...value].map((patch) => patchValue(patch)) : [value];
-  for (const root of roots) {
-    const faults = root instanceof MapValue ? typeNameFaults(root) : [];
-    if (faults.length > 0) throw new MutationFault(`type mismatch: ${faults.join("\n")}`);
+    return result;
   }
 }
 
-function patchValue(patch: Value): Value {
-  return patch instanceof MapValue ? (patch.field("value") ?? null) : null;
+function keyOf({ policy, binding }: Mutating, params: Json | null): string {
+  const { namespace = "", name = "" } = (params?.["metadata"] ?? {}) as ApiObject["metadata"];
+  return [policy.metadata.name, binding.metadata.name, namespace, name].join("\0");
 }
 
-/** Applies a JSON patch; a failing `test` operation leaves the object unchanged. */
-function patched(before: Json, patch: readonly object[]): Json {
-  try {
-    return jsonPatch(before, patch) as Json;
-  } catch (fault) {
-    if (!(fault instanceof PatchFault)) throw fault;
-    if (fault.message.endsWith(" failed: test failed")) return before;
-    throw new MutationFault(`JSON Patch: ${fault.message}`);
-  }
-}
-
-/** Status of a denial: always 403, unlike that of validating policies. */
-function mutationDenied(
-  attributes: AdmissionAttributes,
-  denial: { readonly message: string; readonly reason: string },
-): StatusError {
-  const { status } = deniedBy(attributes, denial);
-  return new StatusError({ ...status, message: denial.message, code: 403 });
-}
-
-/** Merges like server-side apply, but without managed fields: never removes fields. */
-function merged(as: Resource, before: Json, wanted: Json): Json {
-  const shape = rootShape(as.struct);
-  const { kind, apiVersion, ...object } = before;
-  const wrong = configurationFault(shape, wanted);
-  if (wrong !== "") {
-    const what = "failed to convert patch object to typed object";
-    throw new MutationFault(`error applying patch: ${what}: ${wrong}`);
-  }
-  const atomic = atomicPaths(shape, wanted);
-  if (atomic.length > 0) {
-    const why = "may not mutate atomic arrays, maps or structs";
-    throw new MutationFault(`invalid ApplyConfiguration: ${why}: ${atomic.join(", ")}`);
-  }
-  return { kind, apiVersion, ...mergeConfiguration(shape, object, wanted) };
-}
-
-function inWords(fault: unknown): unknown {
-  const known = [CelFault, CostBudgetError, PatchFault, DecodeFault, ElementError];
-  if (!known.some((type) => fault instanceof type)) return fault;
-  return new MutationFault((fault as Error).message);
+/** Rejects the request if a policy failed whose failurePolicy is Fail. @throws StatusError */
+function refuse(attributes: AdmissionAttributes, errors: readonly PolicyError[]): void {
+  const denials = errors
+    .filter(({ policy }) => policy.spec.failurePolicy !== "Ignore")
+    .map(({ policy, binding, message, reason }) => {
+      const { name } = policy.metadata;
+      const who =
+        binding === undefined
+          ? `policy ${JSON.stringify(name)}`
+          : `policy '${name}' with binding '${binding}'`;
+      return { message: `${who} denied request: ${message}`, reason };
+    });
+  const [first] = denials;
+  if (first === undefined) return;
+  const { status } = forbiddenRequest(attributes, first.message);
+  const causes = denials.map(({ message }) => ({ message }));
+  // The code is always 403, unlike that of validating policies.
+  throw new StatusError({ ...status, ...first, details: { ...status.details, causes } });
 }

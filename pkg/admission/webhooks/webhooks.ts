@@ -19,6 +19,7 @@ import {
   Evaluation,
   FollowedKind,
   authorizationRequest,
+  kindFault,
   matchedAs,
   MatchIndex,
   meetsConditions,
@@ -268,6 +269,7 @@ export class Webhooks {
     { as, patch }: { readonly as: Resource; readonly patch: readonly object[] },
   ): Promise<boolean> {
     if (patch.length === 0) return false;
+    const { catalog } = this.parts;
     const before = await reviewed.value("object", as);
     if (before === undefined) {
       throw internalError(
@@ -278,7 +280,9 @@ export class Webhooks {
     try {
       const after = jsonPatch(before, patch);
       if (deepEqual(before, after)) return false;
-      checkSameKind({ before, after, catalog: this.parts.catalog, group: as.hub.group });
+      const wrongKind = kindFault({ before, after, catalog, group: as.hub.group });
+      if (wrongKind?.isUnknown === true) throw internalError(wrongKind.message);
+      if (wrongKind !== undefined) throw plainFailure(wrongKind.message);
       await reviewed.change(after, as);
       return true;
     } catch (fault) {
@@ -345,30 +349,4 @@ function patchOf({ name }: Hook, { patch }: WebhookResponse): readonly object[] 
     throw new CallingFault(`${failed}: ${why}`);
   }
   throw new CallingFault(`${failed}: unsupported patch type ${JSON.stringify(patch.type)}`);
-}
-
-interface PatchedKind {
-  readonly before: any;
-  readonly after: any;
-  readonly catalog: Catalog;
-  /** Group of the kind. */
-  readonly group: string;
-}
-
-/** Checks that a patch does not change kind and apiVersion; it may remove them. @throws 500 */
-function checkSameKind({ before, after, catalog, group }: PatchedKind): void {
-  const { kind = before.kind, apiVersion = before.apiVersion } = after ?? {};
-  if (kind === before.kind && apiVersion === before.apiVersion) return;
-  const isKnown = catalog.resources.some(
-    (each) => each.groupVersion === apiVersion && each.kind.kind === kind,
-  );
-  if (!isKnown) {
-    const named = `no kind ${JSON.stringify(kind)} is registered for version`;
-    const scheme = 'scheme "pkg/api/legacyscheme/scheme.go:30"';
-    throw internalError(`${named} ${JSON.stringify(apiVersion)} in ${scheme}`);
-  }
-  const version = String(apiVersion).split("/").at(-1);
-  const own = group === "" ? "core" : group.split(".", 1)[0];
-  const types = `(${version}.${kind}) to (${own}.${before.kind})`;
-  throw plainFailure(`converting ${types}: unknown conversion`);
 }

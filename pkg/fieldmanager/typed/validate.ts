@@ -4,6 +4,14 @@ import { describeElement, fieldElement, type PathElement } from "../fieldpath/pa
 import type { ListShape, MapShape, Shape } from "./shape.ts";
 import { ElementError, elementOf, formOf, sliceLength, treatedAs } from "./value.ts";
 
+/** A value in a configuration whose Go type no schema allows, as Go prints it. */
+export class GoNative {
+  constructor(
+    /** `%T`, `%v` and `%#v`. */
+    readonly formats: { readonly type: string; readonly text: string; readonly literal: string },
+  ) {}
+}
+
 /**
  * Validates an applied configuration against its schema. Returns the message of structured-merge-diff,
  * such as `.spec.replicas: expected numeric (int or float), got string`, or "" if it is valid.
@@ -33,7 +41,7 @@ function* faultsOf(shape: Shape, value: unknown): Slices<readonly Fault[]> {
       if (!Array.isArray(value)) return fault(`expected list, got ${goPointer(value)}`);
       return yield* faultsInList(shape.list as ListShape, value);
     case "map":
-      if (!isJsonObject(value)) return fault(`expected map, got ${goPointer(value)}`);
+      if (!isMap(value)) return fault(`expected map, got ${goPointer(value)}`);
       return yield* faultsInMap(shape.map as MapShape, value);
     default:
       return faultsOfScalar(shape, value);
@@ -41,6 +49,10 @@ function* faultsOf(shape: Shape, value: unknown): Slices<readonly Fault[]> {
 }
 
 const none: readonly Fault[] = [];
+
+function isMap(value: unknown): value is Readonly<Record<string, unknown>> {
+  return isJsonObject(value) && !(value instanceof GoNative);
+}
 
 function fault(message: string): readonly Fault[] {
   return [{ path: "", message }];
@@ -52,7 +64,7 @@ function faultsOfScalar({ scalar }: Shape, value: unknown): readonly Fault[] {
       return typeof value === "string" ? none : fault(`expected string, got ${goSyntax(value)}`);
     case "numeric":
       if (typeof value === "number" || typeof value === "bigint") return none;
-      return fault(`expected numeric (int or float), got ${goTypeOf(value)}`);
+      return fault(`expected numeric (int or float), got ${goType(value)}`);
     case "boolean":
       return typeof value === "boolean" ? none : fault(`expected boolean, got ${goPointer(value)}`);
     default:
@@ -121,9 +133,13 @@ function* faultsInList(list: ListShape, items: readonly unknown[]): Slices<reado
   return faults;
 }
 
+function goType(value: unknown): string {
+  return value instanceof GoNative ? value.formats.type : goTypeOf(value);
+}
+
 /** `%v` of Go's pointer to the typed value: `&{map[name:main]}`. */
 function goPointer(value: unknown): string {
-  return `&{${goValue(value)}}`;
+  return `&{${value instanceof GoNative ? value.formats.text : goValue(value)}}`;
 }
 
 /** `%#v` of Go's pointer to the typed value: `&value.valueUnstructured{Value:5}`. */
@@ -136,6 +152,7 @@ function goLiteral(value: unknown): string {
   if (typeof value === "string") return goQuote(value);
   if (Array.isArray(value)) return `[]interface {}{${value.map(goLiteral).join(", ")}}`;
   if (typeof value !== "object") return String(value);
+  if (value instanceof GoNative) return value.formats.literal;
   const members = Object.entries(value)
     .sort(([a], [b]) => compareUtf8(a, b))
     .map(([key, inner]) => `${goQuote(key)}:${goLiteral(inner)}`);
