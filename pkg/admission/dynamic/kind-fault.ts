@@ -9,7 +9,7 @@ interface Patched {
   readonly group: string;
 }
 
-/** The error of decoding a patched object, if the patch changed its kind or apiVersion; it may remove them. */
+/** The error of decoding a patched object whose kind or apiVersion has changed; a patch may remove them. */
 export function kindFault({
   before,
   after,

@@ -80,10 +80,7 @@ function cut(text: string): string {
 }
 
 /** Status of a denial by a policy. */
-export function deniedBy(
-  attributes: AdmissionAttributes,
-  { message, reason }: Denial,
-): StatusError {
+function deniedBy(attributes: AdmissionAttributes, { message, reason }: Denial): StatusError {
   const { status } = forbiddenRequest(attributes, message);
   const code = codes[reason] ?? 422;
   const details = { ...status.details, causes: [{ message }] };
