@@ -36,6 +36,14 @@ describe("printer columns of a custom resource", () => {
     it(`renders ${path} as ${type}`, () => assert.deepEqual(cell(type, path), expected));
   }
 
+  it("are described by their path if by nothing else", () => {
+    const additionalPrinterColumns = [{ name: "Size", type: "integer", jsonPath: ".spec.size" }];
+    const typeMeta = { apiVersion: "example.com/v1", kind: "Car" };
+    const { columns } = tableOf({ additionalPrinterColumns } as never, typeMeta);
+    const described = "Custom resource definition column (in JSONPath format): .spec.size";
+    assert.equal(columns[1]?.description, described);
+  });
+
   it("default to Name and Age", () => {
     const { columns, row } = tableOf({} as never, { apiVersion: "example.com/v1", kind: "Car" });
     assert.deepEqual(

@@ -39,12 +39,13 @@ export function tableOf(
   };
 }
 
-function columnOf({ name, type, format, description, priority }: PrinterColumn): Column {
+function columnOf({ name, type, format, description, priority, jsonPath }: PrinterColumn): Column {
   return {
     name,
     type: type as Column["type"],
     format: format ?? "",
-    description: description || `Custom resource definition column (in JSONPath format)`,
+    description:
+      description || `Custom resource definition column (in JSONPath format): ${jsonPath}`,
     priority: priority ?? 0,
   };
 }

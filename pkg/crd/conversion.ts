@@ -112,13 +112,8 @@ interface Expected {
 
 function convertedObjects(review: unknown, expected: Expected): readonly unknown[] {
   if (!isJsonObject(review)) throw new CallFault("no response provided");
-  const { kind, apiVersion, response } = review;
-  if (kind !== expected.kind || apiVersion !== expected.apiVersion) {
-    throw new CallFault(
-      `expected webhook response of ${expected.apiVersion}, Kind=${expected.kind}, ` +
-        `got ${String(apiVersion)}, Kind=${String(kind)}`,
-    );
-  }
+  checkTypeMeta(review, expected);
+  const { response } = review;
   if (!isJsonObject(response)) throw new CallFault("no response provided");
   const { uid, result, convertedObjects: objects } = response;
   if (expected.uid !== undefined && uid !== expected.uid) {
@@ -132,6 +127,24 @@ function convertedObjects(review: unknown, expected: Expected): readonly unknown
     throw new CallFault(`response.result.status was '${said}', not 'Success'`);
   }
   return Array.isArray(objects) ? objects : [];
+}
+
+/** @throws CallFault if the response is of another kind or version, of client-go's decoder if it knows it */
+function checkTypeMeta(review: JsonObject, expected: Expected): void {
+  const [kind, apiVersion] = [String(review["kind"] ?? ""), String(review["apiVersion"] ?? "")];
+  if (kind === expected.kind && apiVersion === expected.apiVersion) return;
+  // Kubernetes does not check a v1beta1 review, whose type may be absent.
+  if (kind === "" && apiVersion === "" && expected.uid === undefined) return;
+  const [group = "", wanted = ""] = expected.apiVersion.split("/");
+  const version = supportedReviewVersions.find((each) => apiVersion === `${group}/${each}`);
+  if (kind === expected.kind && version !== undefined) {
+    const types = `(${version}.${kind}) to (${wanted}.${kind})`;
+    throw new CallFault(`converting ${types}: unknown conversion`);
+  }
+  throw new CallFault(
+    `expected webhook response of ${expected.apiVersion}, Kind=${expected.kind}, ` +
+      `got ${apiVersion || "/"}, Kind=${kind}`,
+  );
 }
 
 interface ConvertedObjectContext {
@@ -155,7 +168,10 @@ function verifiedObject(
     const what = index === undefined ? alone : `converted object at index ${index}`;
     return plainFailure(`${prefix} returned invalid ${what}: ${why}`);
   };
-  if (!isJsonObject(converted)) throw refuse("not an object");
+  if (!isUnstructured(converted)) {
+    const why = decodeFault(converted);
+    throw index === undefined ? plainFailure(why) : refuse(why);
+  }
   for (const [field, what, expected] of [
     ["apiVersion", "groupVersion", apiVersion],
     ["kind", "kind", object["kind"]],
@@ -179,6 +195,21 @@ function verifiedObject(
   if (typeof restored === "object") return { ...converted, metadata: restored };
   const where = index === undefined ? "" : ` in object at index ${index}`;
   throw plainFailure(`${prefix} returned invalid metadata${where}: ${restored}`);
+}
+
+function isUnstructured(value: unknown): value is JsonObject {
+  if (!isJsonObject(value)) return false;
+  const { kind, apiVersion = "" } = value;
+  const isVersion = typeof apiVersion === "string" && apiVersion.split("/").length <= 2;
+  return typeof kind === "string" && kind !== "" && isVersion;
+}
+
+/** The error of decoding a value as an unstructured object. */
+function decodeFault(value: unknown): string {
+  if (value === null || value === undefined) return "unexpected end of JSON input";
+  if (isJsonObject(value)) return `Object 'Kind' is missing in '${printJson(value)}'`;
+  const type = Array.isArray(value) ? "array" : typeof value === "boolean" ? "bool" : typeof value;
+  return `json: cannot unmarshal ${type} into Go value of type map[string]interface {}`;
 }
 
 function metadataOf({ metadata }: JsonObject): JsonObject {

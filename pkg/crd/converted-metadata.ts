@@ -15,15 +15,16 @@ export function restoredMetadata(original: JsonObject, converted: unknown): Json
   }
   const problems = new Problems();
   const restored: Record<string, unknown> = { ...original };
-  for (const [field, check] of [
-    ["labels", checkLabels],
-    ["annotations", checkAnnotations],
+  // As in Kubernetes, messages name the path of annotations without the plural.
+  for (const [field, check, path] of [
+    ["labels", checkLabels, "metadata.labels"],
+    ["annotations", checkAnnotations, "metadata.annotation"],
   ] as const) {
     delete restored[field];
     const texts = converted[field] ?? {};
     const fault = stringMapFault(field, texts);
     if (fault !== undefined) return fault;
-    check(texts as Texts, Path.of(`metadata.${field}`), problems);
+    check(texts as Texts, Path.of(path), problems);
     if (Object.keys(texts).length > 0) restored[field] = texts;
   }
   const told = problems.list

@@ -340,6 +340,22 @@ describe("apply in several versions", () => {
 });
 
 describe("update", () => {
+  it("filters the fields of other versions unless the filter is of one version", () => {
+    const versions: Change["versions"] = { shapeOf: () => shape, convert: (object) => object };
+    const other = { ...managerOf("other", "Update"), apiVersion: "v2" };
+    const fields = setOf(["f:text"], ["f:number"]);
+    const managers = new Managers();
+    managers.put({ ...other, fields, time: "" });
+    const left = (ofVersion: boolean) => {
+      const scope = { ignored: setOf(["f:text"]), ofVersion };
+      const objects = { live: { text: "a", number: 1 }, next: { text: "b", number: 1 } };
+      const outcome = atOnce(update({ versions, apiVersion: "v1", scope }, objects, managers));
+      return [...outcome.managers].map(([, each]) => each.fields);
+    };
+    assert.deepEqual(left(false), [fields]);
+    assert.deepEqual(left(true), [setOf(["f:number"])]);
+  });
+
   it("manages added and modified fields, and new maps that contain them", () => {
     const fields = (live: JsonObject, next: JsonObject): unknown =>
       atOnce(update(change, { live, next }, new Managers())).fields;

@@ -4,6 +4,7 @@ import {
   type FieldSet,
   hasPath,
   intersection,
+  emptySet,
   isEmptySet,
   pathsOf,
   recursiveDifference,
@@ -36,10 +37,17 @@ export interface Versions {
 /** The fields that writes through an endpoint can manage: all but `ignored`. */
 export interface FieldFilter {
   readonly ignored: FieldSet;
+  /** Whether it applies to managers of the request's version only, as for custom resources. */
+  readonly ofVersion?: boolean;
 }
 
 function applyFilter(scope: FieldFilter, set: FieldSet): FieldSet {
   return recursiveDifference(set, scope.ignored);
+}
+
+/** The filter for the fields of a manager in a version. */
+function filterIn({ scope, apiVersion }: Change, managed: string): FieldFilter {
+  return scope.ofVersion === true && managed !== apiVersion ? { ignored: emptySet } : scope;
 }
 
 /** The kind, version and endpoint of a write. */
@@ -145,9 +153,10 @@ function* removeFromOthers(
       yield;
       const modifiedOrAdded = yield* unionInSlices(modified, added, levels);
       yield;
-      const changed = applyFilter(change.scope, modifiedOrAdded);
+      const scope = filterIn(change, manager.apiVersion);
+      const changed = applyFilter(scope, modifiedOrAdded);
       yield;
-      difference = { changed, removed: applyFilter(change.scope, removed) };
+      difference = { changed, removed: applyFilter(scope, removed) };
       filtered.set(manager.apiVersion, difference);
     }
     yield;

@@ -26,7 +26,9 @@ function compileTrackedFields(kind: Kind, subresource: string): FieldFilter {
   const { resets } = kind.rules;
   const hasStatus = kind.subresources.some(({ name }) => name === "status");
   const usual = subresource === "status" ? ["spec"] : hasStatus ? ["status"] : [];
-  return { ignored: setOf(...(resets?.[subresource] ?? usual).map(pathElements)) };
+  const ignored = setOf(...(resets?.[subresource] ?? usual).map(pathElements));
+  // The strategy of a custom resource resets fields of its own version only.
+  return { ignored, ofVersion: kind.custom !== undefined };
 }
 
 /** `status.conditions` -> `["f:status", "f:conditions"]`. */

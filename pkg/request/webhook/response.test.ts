@@ -36,8 +36,11 @@ describe("responses of webhooks", () => {
       "no JSON",
       parse(200, "<html>"),
       "couldn't get version/kind; json parse error: " +
-        "invalid character '<' looking for beginning of value",
+        "json: cannot unmarshal string into Go value of type struct { " +
+        'APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }',
     ],
+    ["YAML", parse(200, "a: 1\nb: [x]"), { a: 1, b: ["x"] }],
+    ["broken YAML", parse(200, "a: b: c"), "yaml: mapping values are not allowed in this context"],
     [
       "half of an object",
       parse(200, '{"a":'),

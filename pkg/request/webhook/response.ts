@@ -1,3 +1,4 @@
+import { parseYaml, YamlFault } from "#meta";
 import { JsonFault, parseJson } from "#schema";
 import { CallFault } from "./call-fault.ts";
 
@@ -13,8 +14,8 @@ export interface WebhookResponse {
 const maxQuote = 2048;
 
 /**
- * Parses a response as JSON regardless of its media type: Go servers that set none send `text/plain`,
- * which client-go decodes. Error messages are client-go's.
+ * Parses a response as JSON, or as YAML unless it starts with a brace, regardless of its media type: Go
+ * servers that set none send `text/plain`, which client-go decodes. Error messages are client-go's.
  * @throws CallFault
  */
 export function parseResponse({ code, contentType, text }: WebhookResponse): unknown {
@@ -42,9 +43,10 @@ const typeMeta =
 
 function jsonIn(text: string): unknown {
   try {
-    return parseJson(text).value;
+    return /^\s*\{/.test(text) ? parseJson(text).value : parseYaml(text).value;
   } catch (fault) {
     if (fault instanceof JsonFault) throw undecodable(fault.message);
+    if (fault instanceof YamlFault) throw new CallFault(fault.message);
     throw fault;
   }
 }

@@ -209,7 +209,9 @@ describe("admission webhooks", () => {
       await ask(),
       failing(
         "failed to call webhook: couldn't get version/kind; json parse error: " +
-          "invalid character 'g' looking for beginning of value",
+          "json: cannot unmarshal string into Go value of type struct { " +
+          'APIVersion string "json:\\"apiVersion,omitempty\\""; ' +
+          'Kind string "json:\\"kind,omitempty\\"" }',
       ),
     );
     webhook.answers(() => ({ uid: "other", allowed: true }));
