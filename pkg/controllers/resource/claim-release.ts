@@ -36,8 +36,8 @@ export class ClaimRelease {
     if (valid.length < reservedFor.length || (isDeallocated && claim.status?.allocation)) {
       current = await this.setReservations(claim, valid, isDeallocated);
     }
-    // Also repairs a crash between the two writes.
-    if (isUnused && isOurs && current.status?.allocation === undefined) {
+    // Not from other unallocated claims: a scheduler adds the finalizer before it stores the allocation.
+    if (isDeallocated && current.status?.allocation === undefined) {
       await this.removeFinalizer(current);
     }
     if (isUnused) await this.deleteIfDone(claim);

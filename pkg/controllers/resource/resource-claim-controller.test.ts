@@ -147,6 +147,12 @@ describe("resourceclaim-controller", () => {
     assert.equal(free.metadata.finalizers, undefined);
   });
 
+  it("keeps the finalizer of a claim that a scheduler is about to allocate", async () => {
+    await test.post(claims, { metadata: { name: "next", finalizers: [protection] }, spec });
+    await pass();
+    assert.deepEqual((await claimOf(test, "next")).metadata.finalizers, [protection]);
+  });
+
   it("deletes a generated claim when its pod terminates", async () => {
     await makeTemplate(test, "t");
     await makePod(test, "web", fromTemplate);

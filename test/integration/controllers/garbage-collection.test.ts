@@ -16,6 +16,8 @@ const version = (name: string, served: boolean, storage: boolean) => ({
 const old = [version("v1alpha1", true, true), version("v1", true, false)];
 const later = [version("v1alpha1", false, false), version("v1", true, true)];
 
+const versionGone = "StatusError: the server could not find the requested resource";
+
 describe("garbage collection of custom resources", () => {
   let server: RunningServer;
   const reports: string[] = [];
@@ -101,7 +103,9 @@ describe("garbage collection of custom resources", () => {
       await send("DELETE", pathOf(plural, "late"));
       await until(`${maps}/of-${which}-late`, isGone);
       assert.equal((await send("GET", `${maps}/of-${which}-living`)).code, 200);
-      assert.deepEqual(reports.slice(told), []);
+      // The collector tries again if it asks for the old version before it knows of the change.
+      const unexpected = reports.slice(told).filter((report) => !report.endsWith(versionGone));
+      assert.deepEqual(unexpected, []);
     });
   }
 

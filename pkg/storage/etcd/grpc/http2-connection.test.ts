@@ -31,7 +31,7 @@ const headers = encodeHeaders([["a", "b"]]);
 const trailers = encodeHeaders([["grpc-status", "0"]]);
 
 const call = (channel: Channel, message = request): Promise<Buffer> =>
-  channel.call(path, message, { timeoutMs: 10_000 });
+  channel.call(path, message, { timeoutMs: 60_000 });
 
 const failure = async (answer: Promise<unknown>): Promise<string> =>
   failureOf(await answer.catch((reason: unknown) => reason)).what;
