@@ -50,8 +50,8 @@ export function compile(text: string, environment: Environment): Compilation {
   if (expression === undefined) return failure(issues);
   const checked = check(expression, source, environment);
   if (checked.issues.length > 0) return failure(checked.issues);
-  const wrong = environment.validates ? validate(checked, source) : [];
-  if (wrong.length > 0) return failure(wrong);
+  const invalid = environment.validates ? validate(checked, source) : [];
+  if (invalid.length > 0) return failure(invalid);
   try {
     return { program: new Program(checked, environment) };
   } catch (error) {

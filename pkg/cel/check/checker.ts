@@ -263,20 +263,20 @@ class Checker {
   /** Reports each non-boolean operand at its position. */
   private logical(node: CallNode, { name, overloads }: FunctionDeclaration, given: Given): CelType {
     const { nodes, types } = given;
-    const wrong = nodes.filter((_operand, index) => !this.assignable(types[index] ?? dyn, bool));
-    for (const operand of wrong) {
+    const notBool = nodes.filter((_operand, index) => !this.assignable(types[index] ?? dyn, bool));
+    for (const operand of notBool) {
       this.mismatch(operand.at, bool, types[nodes.indexOf(operand)] ?? dyn);
     }
-    if (wrong.length > 0) return errorType;
+    if (notBool.length > 0) return errorType;
     this.references.set(node, { kind: "call", name, overloads, arguments: nodes });
     return bool;
   }
 
   private noOverload(node: CallNode, name: string, given: Given): CelType {
-    const shown = given.types.map((type) => this.display(type));
+    const typeNames = given.types.map((type) => this.display(type));
     const signature = given.member
-      ? `${shown[0]}.(${shown.slice(1).join(", ")})`
-      : `(${shown.join(", ")})`;
+      ? `${typeNames[0]}.(${typeNames.slice(1).join(", ")})`
+      : `(${typeNames.join(", ")})`;
     return this.issue(
       node.at,
       `found no matching overload for '${name}' applied to '${signature}'`,
@@ -365,8 +365,8 @@ class Checker {
       const field = fieldOf(entry.field);
       if (field === undefined) this.issue(entry.at, `undefined field '${entry.field}'`);
       else if (!this.assignable(field, given)) {
-        const shown = `'${this.display(field)}' but provided type is '${this.display(given)}'`;
-        this.issue(entry.at, `expected type of field '${entry.field}' is ${shown}`);
+        const mismatch = `'${this.display(field)}' but provided type is '${this.display(given)}'`;
+        this.issue(entry.at, `expected type of field '${entry.field}' is ${mismatch}`);
       }
     }
     return type;

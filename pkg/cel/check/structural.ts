@@ -183,8 +183,8 @@ function fieldsOf(
 ): (name: string) => ObjectField | undefined {
   const known = new Map<string, ObjectField>();
   return (name) => {
-    const made = known.get(name);
-    if (made !== undefined) return made;
+    const cached = known.get(name);
+    if (cached !== undefined) return cached;
     const key = unescapeProperty(name);
     const property = key !== undefined && Object.hasOwn(properties, key) && properties[key];
     const member = property ? nested(property, `${parent}.${name}`) : undefined;

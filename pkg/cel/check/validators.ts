@@ -68,10 +68,10 @@ class Validator {
         count: () => values.length,
         clause: ({ verb }, index) => {
           asked++;
-          const wrong = this.mismatchedPart(values[index], verb);
-          if (wrong === undefined) return "";
-          at = wrong.at;
-          throw mismatch(verb, this.type(wrong).name);
+          const mismatched = this.mismatchedPart(values[index], verb);
+          if (mismatched === undefined) return "";
+          at = mismatched.at;
+          throw mismatch(verb, this.type(mismatched).name);
         },
       }),
     );
@@ -94,8 +94,8 @@ class Validator {
           ? node.entries.flatMap(({ key, value }) => [key, value])
           : [];
     for (const part of parts) {
-      const wrong = this.mismatchedPart(part, verb);
-      if (wrong !== undefined) return wrong;
+      const mismatched = this.mismatchedPart(part, verb);
+      if (mismatched !== undefined) return mismatched;
     }
     return undefined;
   }

@@ -59,8 +59,8 @@ const replaced: Rule = ({ size }, old, next) => {
   const replacement = next?.size ?? nothing;
   const longest = replacements(size.max, old.size.min, replacement.max <= old.size.min);
   const shortest = replacements(size.min, old.size.max, old.size.max <= replacement.min);
-  const made = times({ min: shortest.count, max: longest.count }, replacement);
-  return { cost, size: plus(made, { min: shortest.kept, max: longest.kept }) };
+  const inserted = times({ min: shortest.count, max: longest.count }, replacement);
+  return { cost, size: plus(inserted, { min: shortest.kept, max: longest.kept }) };
 };
 
 /** Number of replacements of a part, and the remaining size of the text. */

@@ -67,11 +67,11 @@ class Zones {
   private format(zone: string): Intl.DateTimeFormat {
     const known = this.formats.get(zone);
     if (known !== undefined) return known;
-    const made = zoneFormat(zone);
+    const format = zoneFormat(zone);
     // There are some 600 zones, but more spellings of their names.
     if (this.formats.size >= 1_000) this.formats.clear();
-    this.formats.set(zone, made);
-    return made;
+    this.formats.set(zone, format);
+    return format;
   }
 }
 

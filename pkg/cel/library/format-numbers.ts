@@ -40,11 +40,11 @@ function nonFinite(number: number): string {
 
 /** `toExponential` with rounding half to even instead of half up. */
 function roundedExponential(number: number): string {
-  const made = number.toExponential(scientificDigits);
+  const halfUp = number.toExponential(scientificDigits);
   const [exact = "", exponent = ""] = number.toExponential(20).split("e");
   const isHalfway = /^\d\.\d{6}50*$/.test(exact);
   const before = exact.slice(0, 2 + scientificDigits);
-  return isHalfway && Number(before.at(-1)) % 2 === 0 ? `${before}e${exponent}` : made;
+  return isHalfway && Number(before.at(-1)) % 2 === 0 ? `${before}e${exponent}` : halfUp;
 }
 
 function rounded(numerator: bigint, denominator: bigint): bigint {

@@ -75,9 +75,9 @@ export function tokenize(text: string): { tokens: Token[]; faults: LexicalFault[
     if (at >= text.length || faults.length >= maxFaults) break;
     const token = tokenAt(text, at);
     if (token === undefined) {
-      const wrong = unrecognized(text, at);
-      faults.push({ at, message: `token recognition error at: '${wrong}'` });
-      at += wrong.length;
+      const unknown = unrecognized(text, at);
+      faults.push({ at, message: `token recognition error at: '${unknown}'` });
+      at += unknown.length;
     } else {
       tokens.push(token);
       at += token.text.length;

@@ -37,11 +37,12 @@ export class Source {
     if (issue.column < 0) return heading;
     const line = this.text.split("\n")[issue.line - 1] ?? "";
     if (Buffer.byteLength(line) > maxLineBytes) return heading;
-    const shown = line.replaceAll("\t", " ");
-    const before = [...shown].slice(0, issue.column);
+    const printed = line.replaceAll("\t", " ");
+    const before = [...printed].slice(0, issue.column);
     const dots = before.map((character) => (isWide(character) ? "\uff0e" : ".")).join("");
-    const at = [...shown][issue.column];
-    return `${heading}\n | ${shown}\n | ${dots}${at !== undefined && isWide(at) ? "\uff3e" : "^"}`;
+    const at = [...printed][issue.column];
+    const caret = at !== undefined && isWide(at) ? "\uff3e" : "^";
+    return `${heading}\n | ${printed}\n | ${dots}${caret}`;
   }
 }
 
@@ -64,12 +65,12 @@ const unknownPosition = { line: -1, column: -1 } as const;
 
 /** Renders issues in the order of their positions. */
 export function renderIssues(source: Source, issues: readonly CompileIssue[]): string {
-  const shown = issues
+  const rendered = issues
     .slice(0, maxIssues)
     .sort((left, right) => left.line - right.line || left.column - right.column)
     .map((issue) => source.render(issue));
-  const more = issues.length - shown.length;
-  return [...shown, ...(more > 0 ? [`${more} more errors were truncated`] : [])].join("\n");
+  const more = issues.length - rendered.length;
+  return [...rendered, ...(more > 0 ? [`${more} more errors were truncated`] : [])].join("\n");
 }
 
 /** Minimum length of texts whose code point count is cached. */

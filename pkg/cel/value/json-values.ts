@@ -76,8 +76,8 @@ function decodeBase64(text: string): Uint8Array {
   const data = text.replace(/[\r\n]/g, "");
   const [valid = ""] = /^(?:[\w-]{4})*(?:[\w-]{2}==|[\w-]{3}=)?/.exec(data) ?? [];
   if (valid.length === data.length) return Buffer.from(data, "base64url");
-  const wrong = data.slice(valid.length).search(/[^\w-]/);
-  const at = valid.length + (wrong < 0 ? data.length - valid.length : wrong);
+  const invalidOffset = data.slice(valid.length).search(/[^\w-]/);
+  const at = valid.length + (invalidOffset < 0 ? data.length - valid.length : invalidOffset);
   throw new CelFault(
     `Invalid byte formatted string ${text}: illegal base64 data at input byte ${at}`,
   );

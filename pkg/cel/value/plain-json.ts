@@ -155,10 +155,10 @@ function plainUint(value: bigint): number | bigint {
 
 function plainMap(map: MapValue): Record<string, unknown> {
   // Clients choose the names: `__proto__` must become an ordinary property.
-  const made: Record<string, unknown> = Object.create(null);
+  const object: Record<string, unknown> = Object.create(null);
   if (map instanceof JsonObject) {
-    for (const [key, raw] of Object.entries(map.raw)) made[key] = plainJson(adapt(raw, dyn));
-    return made;
+    for (const [key, raw] of Object.entries(map.raw)) object[key] = plainJson(adapt(raw, dyn));
+    return object;
   }
   for (const key of map.keys()) {
     if (typeof key !== "string") {
@@ -169,7 +169,7 @@ function plainMap(map: MapValue): Record<string, unknown> {
           : `unsupported type conversion from '${typeName(key)}' to string`,
       );
     }
-    made[key] = plainJson(map.find(key) ?? null);
+    object[key] = plainJson(map.find(key) ?? null);
   }
-  return made;
+  return object;
 }

@@ -193,8 +193,10 @@ class HorizontalPodAutoscalerController {
       await this.write(draft, {});
       if (error instanceof InvalidReference) throw error;
       const { kind, name } = reference;
-      const shown = `${kind}/${namespace}/${name}`;
-      throw new Error(`failed to query scale subresource for ${shown}: ${text}`, { cause: error });
+      const targetName = `${kind}/${namespace}/${name}`;
+      throw new Error(`failed to query scale subresource for ${targetName}: ${text}`, {
+        cause: error,
+      });
     }
   }
 
@@ -202,9 +204,9 @@ class HorizontalPodAutoscalerController {
     const { downscaleStabilizationMs } = this.options;
     const known = this.histories.get(key);
     if (known !== undefined) return known;
-    const made = new ScaleHistory(this.context.clock, downscaleStabilizationMs, currentReplicas);
-    this.histories.set(key, made);
-    return made;
+    const history = new ScaleHistory(this.context.clock, downscaleStabilizationMs, currentReplicas);
+    this.histories.set(key, history);
+    return history;
   }
 
   private async decide(
@@ -319,8 +321,8 @@ class HorizontalPodAutoscalerController {
     );
     const keys = this.autoscalersOf(namespace, pods);
     if (keys.length > 1) {
-      const shown = keys.map((key) => `{${key.split("/").toReversed().join(" ")}}`).join(" ");
-      const message = `pods by selector ${selector} are controlled by multiple HPAs: [${shown}]`;
+      const names = keys.map((key) => `{${key.split("/").toReversed().join(" ")}}`).join(" ");
+      const message = `pods by selector ${selector} are controlled by multiple HPAs: [${names}]`;
       this.warn(autoscaler, "AmbiguousSelector", message);
       throw invalidSelector(message, "AmbiguousSelector", message);
     }
@@ -347,10 +349,13 @@ class HorizontalPodAutoscalerController {
 
   private tolerancesOf({ spec }: Autoscaler): Tolerances {
     const { autoscalerTolerance } = this.options;
-    const told = (tolerance: string | undefined) =>
+    const toleranceOf = (tolerance: string | undefined) =>
       tolerance === undefined ? autoscalerTolerance : Quantity.parse(tolerance).toNumber();
     const { scaleUp, scaleDown } = spec.behavior ?? {};
-    return { scaleUp: told(scaleUp?.tolerance), scaleDown: told(scaleDown?.tolerance) };
+    return {
+      scaleUp: toleranceOf(scaleUp?.tolerance),
+      scaleDown: toleranceOf(scaleDown?.tolerance),
+    };
   }
 
   private async rescale(
@@ -371,8 +376,8 @@ class HorizontalPodAutoscalerController {
       const { desiredReplicas = 0 } = autoscaler.status ?? {};
       await this.write(draft, { currentReplicas, desiredReplicas, currentMetrics: metrics });
       const { kind, name } = autoscaler.spec.scaleTargetRef;
-      const shown = `${kind}/${autoscaler.metadata.namespace}/${name}`;
-      throw new Error(`failed to rescale ${shown}: ${text}`, { cause: error });
+      const targetName = `${kind}/${autoscaler.metadata.namespace}/${name}`;
+      throw new Error(`failed to rescale ${targetName}: ${text}`, { cause: error });
     }
     const message = `the HPA controller was able to update the target scale to ${replicas}`;
     draft.set({ type: "AbleToScale", status: "True", reason: "SucceededRescale", message });

@@ -94,7 +94,7 @@ async function resourceMetric(
 ): Promise<MetricProposal> {
   const { name: resource, container } = source;
   const { averageValue, averageUtilization: percent } = source.target;
-  const told = (proposal: ReplicaProposal, name: string) => {
+  const withStatus = (proposal: ReplicaProposal, name: string) => {
     const { replicas, usage, utilization } = proposal;
     const averageValue = formatAmount(usage, resource === "memory" ? "BinarySI" : "DecimalSI");
     const current =
@@ -113,7 +113,7 @@ async function resourceMetric(
   if (averageValue !== undefined) {
     const of = { resource, container, average: milliValue(averageValue) };
     const proposal = await calculator.resourceUsage(target, of).catch(failed("usage"));
-    return told(proposal, `${resource} resource`);
+    return withStatus(proposal, `${resource} resource`);
   }
   if (percent === undefined) {
     throw new Error(
@@ -124,7 +124,7 @@ async function resourceMetric(
   const of = { resource, container, percent };
   const proposal = await calculator.resourceUtilization(target, of).catch(failed("utilization"));
   const kind = container === "" ? "resource" : "container resource";
-  return told(proposal, `${resource} ${kind} utilization (percentage of request)`);
+  return withStatus(proposal, `${resource} ${kind} utilization (percentage of request)`);
 }
 
 async function podsMetric(
@@ -149,20 +149,20 @@ async function objectMetric(
 ): Promise<MetricProposal> {
   const { name, selector } = metric;
   const of = { metric: name, metricSelector: formatSelector(selector), object };
-  const told = ({ replicas, usage }: ReplicaProposal, field: string, shown: string) => {
+  const withStatus = ({ replicas, usage }: ReplicaProposal, field: string, description: string) => {
     const current = { [field]: formatAmount(usage) };
     const status = { type: "Object", object: { metric, current, describedObject: object } };
-    return { replicas, name: shown, status };
+    return { replicas, name: description, status };
   };
   if (wanted.type === "Value" && wanted.value !== undefined) {
     const value = { value: milliValue(wanted.value) };
     const proposal = await calculator.objectMetric(target, { ...of, wanted: value });
-    return told(proposal, "value", `${object.kind} metric ${name}`);
+    return withStatus(proposal, "value", `${object.kind} metric ${name}`);
   }
   if (wanted.type === "AverageValue" && wanted.averageValue !== undefined) {
     const average = { average: milliValue(wanted.averageValue), statusReplicas };
     const proposal = await calculator.objectMetric(target, { ...of, wanted: average });
-    return told(proposal, "averageValue", `external metric ${name}(${goSelector(selector)})`);
+    return withStatus(proposal, "averageValue", `external metric ${name}(${goSelector(selector)})`);
   }
   throw new Error(
     "invalid object metric source: neither a value target nor an average value target was set",
@@ -176,21 +176,21 @@ async function externalMetric(
   const { name, selector } = metric;
   const shownSelector = goSelector(selector);
   const of = { metric: name, metricSelector: formatSelector(selector), shownSelector };
-  const told = ({ replicas, usage }: ReplicaProposal, field: string) => ({
+  const withStatus = ({ replicas, usage }: ReplicaProposal, field: string) => ({
     replicas,
     name: `external metric ${name}(${shownSelector})`,
     status: { type: "External", external: { metric, current: { [field]: formatAmount(usage) } } },
   });
   if (wanted.averageValue !== undefined) {
     const average = { average: milliValue(wanted.averageValue), statusReplicas };
-    return told(
+    return withStatus(
       await calculator.externalMetric(target, { ...of, wanted: average }),
       "averageValue",
     );
   }
   if (wanted.value !== undefined) {
     const value = { value: milliValue(wanted.value) };
-    return told(await calculator.externalMetric(target, { ...of, wanted: value }), "value");
+    return withStatus(await calculator.externalMetric(target, { ...of, wanted: value }), "value");
   }
   throw new Error(
     "invalid external metric source: neither a value target nor an average value target was set",

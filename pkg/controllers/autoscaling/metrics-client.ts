@@ -99,7 +99,7 @@ export class MetricsClient {
     const group = groupOf(object);
     const { resources } = await this.client.discover();
     const found = resources.find((each) => each.group === group && each.kind === object.kind);
-    const shown = group === "" ? object.kind : `${object.kind}.${group}`;
+    const groupKind = group === "" ? object.kind : `${object.kind}.${group}`;
     if (found === undefined) {
       const text = `no matches for kind "${object.kind}" in group "${group}"`;
       throw new Error(`unable to fetch metrics from custom metrics API: ${text}`);
@@ -107,7 +107,7 @@ export class MetricsClient {
     const plural = group === "" ? found.plural : `${found.plural}.${group}`;
     // For kind Namespace only the autoscaler's own namespace is readable; the given name is ignored.
     const path =
-      shown === "Namespace"
+      groupKind === "Namespace"
         ? ["namespaces", namespace, "metrics", metric]
         : ["namespaces", namespace, plural, object.name, metric];
     const [first] = await this.custom(path, { metricLabelSelector });

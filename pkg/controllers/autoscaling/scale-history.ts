@@ -79,12 +79,12 @@ export class ScaleHistory {
   record(before: number, after: number, behavior: ScalingBehavior | undefined): void {
     if (behavior === undefined) return;
     const event = { change: Math.abs(after - before), at: this.clock.now() };
-    const kept = (events: readonly ScaleEvent[], rules: ScalingRules | undefined) => [
+    const withEvent = (events: readonly ScaleEvent[], rules: ScalingRules | undefined) => [
       ...events.filter(({ at }) => at >= event.at - longestPeriodMs(rules)),
       event,
     ];
-    if (after > before) this.scaleUps = kept(this.scaleUps, behavior.scaleUp);
-    else this.scaleDowns = kept(this.scaleDowns, behavior.scaleDown);
+    if (after > before) this.scaleUps = withEvent(this.scaleUps, behavior.scaleUp);
+    else this.scaleDowns = withEvent(this.scaleDowns, behavior.scaleDown);
   }
 
   /** Applies stabilization windows, rate limits and bounds to a recommendation. */

@@ -73,10 +73,10 @@ export class QuotaMonitor {
     const { resources, failures } = await this.context.client.discover();
     const found = new Map<string, DiscoveredResource>();
     // A group version whose discovery failed keeps its known resources.
-    const kept = (this.served ?? []).filter(({ group, version }) =>
+    const undiscovered = (this.served ?? []).filter(({ group, version }) =>
       failures.has(groupVersionOf(group, version)),
     );
-    for (const resource of [...resources, ...kept]) {
+    for (const resource of [...resources, ...undiscovered]) {
       const { namespaced, verbs, plural } = resource;
       const usable = namespaced && verbs.includes("list") && verbs.includes("watch");
       const name = nameOf(resource);

@@ -107,8 +107,8 @@ export class ControllerScales {
     }
     if (!resource.subresources.includes("scale")) {
       const { plural } = resource;
-      const shown = group === "" ? plural : `${plural}.${group}`;
-      throw new Error(`${shown} does not implement the scale subresource`);
+      const resourceName = group === "" ? plural : `${plural}.${group}`;
+      throw new Error(`${resourceName} does not implement the scale subresource`);
     }
     const handle: Handle<Workload> = resource;
     const found = await client

@@ -33,10 +33,10 @@ export async function swapTaints(
   await retryOnConflict(client, node, async (current) => {
     const taints = current.spec?.taints ?? [];
     const missing = add.filter((taint) => !hasTaint(current, taint));
-    const kept = taints.filter((taint) => !remove.some((each) => isSameTaint(each, taint)));
-    if (missing.length === 0 && kept.length === taints.length) return;
+    const remaining = taints.filter((taint) => !remove.some((each) => isSameTaint(each, taint)));
+    if (missing.length === 0 && remaining.length === taints.length) return;
     const timeAdded = formatTime(clock.now());
-    const next = [...kept, ...missing.map((taint) => ({ ...taint, timeAdded }))];
+    const next = [...remaining, ...missing.map((taint) => ({ ...taint, timeAdded }))];
     const { name, uid, resourceVersion } = current.metadata;
     const body = {
       metadata: { uid, resourceVersion },

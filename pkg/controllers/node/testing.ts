@@ -40,8 +40,8 @@ export async function setCondition(
 /** Renews the Lease of a node, or creates it. */
 export async function renewLease(test: TestRegistry, name: string): Promise<void> {
   const spec = { renewTime: new Date(test.clock.now()).toISOString().replace("Z", "000Z") };
-  const made = await test.patch(`${leases}/${name}`, { spec }).catch(() => undefined);
-  if (made === undefined) await test.post(leases, { metadata: { name }, spec });
+  const patched = await test.patch(`${leases}/${name}`, { spec }).catch(() => undefined);
+  if (patched === undefined) await test.post(leases, { metadata: { name }, spec });
 }
 
 export const nodeOf = async (test: TestRegistry, name: string): Promise<any> =>

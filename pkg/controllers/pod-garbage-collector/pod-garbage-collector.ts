@@ -62,8 +62,8 @@ class PodGarbageCollector {
   async collect(pods: readonly Pod[], kept: number): Promise<void> {
     await this.deleteAll(this.surplus(pods, kept), "terminated");
     await this.deleteAll(this.outOfService(pods), "out-of-service");
-    const gone = await this.deletedNodes(pods);
-    const orphans = pods.filter(({ spec }) => gone.has(spec?.nodeName ?? ""));
+    const deletedNodes = await this.deletedNodes(pods);
+    const orphans = pods.filter(({ spec }) => deletedNodes.has(spec?.nodeName ?? ""));
     await this.deleteAll(orphans, "orphaned", nodeDeleted);
     await this.deleteAll(unbound(pods), "unscheduled");
   }
@@ -109,17 +109,17 @@ class PodGarbageCollector {
     for (const name of this.quarantined.keys()) {
       if (!missing.includes(name)) this.quarantined.delete(name);
     }
-    const gone = new Set<string>();
+    const deletedNodes = new Set<string>();
     for (const name of missing) {
       const since = this.quarantined.get(name) ?? clock.now();
       this.quarantined.set(name, since);
       if (clock.now() < since + quarantineMs) continue;
       await client.get(nodeHandle, { name }, { metadataOnly: true }).catch((error: unknown) => {
-        if (isNotFound(error)) gone.add(name);
+        if (isNotFound(error)) deletedNodes.add(name);
         else report(`Failed to look for the node ${name}`, error);
       });
     }
-    return gone;
+    return deletedNodes;
   }
 
   private async deleteAll(

@@ -52,10 +52,10 @@ function printerOf(type: string): Printer {
 }
 
 function newPrinter(type: string): Printer {
-  const shown = `(${goName(type)})`;
-  if (type.startsWith("*")) return pointerPrinter(type.slice(1), shown);
+  const typePrefix = `(${goName(type)})`;
+  if (type.startsWith("*")) return pointerPrinter(type.slice(1), typePrefix);
   const print = valuePrinter(type === "ResourceList" ? resourceList : type);
-  return (value, typed) => (typed ? shown : "") + print(value);
+  return (value, typed) => (typed ? typePrefix : "") + print(value);
 }
 
 /** `*PodSpec` -> `*v1.PodSpec`, `map[ResourceName]string` -> `map[v1.ResourceName]string`. */
@@ -106,21 +106,21 @@ function mapPrinter(element: string): (value: unknown) => string {
     if (value === undefined || value === null) return "<nil>";
     const entries = value as Readonly<Record<string, unknown>>;
     const print = printerOf(element);
-    const shown = Object.keys(entries)
+    const printedEntries = Object.keys(entries)
       .sort()
       .map((key) => `${key}:${print(entries[key], false)}`);
-    return `map[${shown.join(" ")}]`;
+    return `map[${printedEntries.join(" ")}]`;
   };
 }
 
 function structPrinter(fields: readonly Field[]): (value: unknown) => string {
   return (value) => {
     const object = (value ?? {}) as Readonly<Record<string, unknown>>;
-    const shown = fields.map(({ name, type, json }) => {
+    const printedFields = fields.map(({ name, type, json }) => {
       const inner = json === "(inline)" ? object : object[json];
       return `${name}:${printerOf(type)(inner, true)}`;
     });
-    return `{${shown.join(" ")}}`;
+    return `{${printedFields.join(" ")}}`;
   };
 }
 
@@ -159,8 +159,8 @@ function parseQuantity(text: string): ParsedQuantity {
   const { base, exponent, format } = quantitySuffix(suffix);
   if (base === 2) {
     const number = BigInt(integer || 0);
-    const kept = (number & 7n) === 0n ? "" : text;
-    return { value: signed(number << BigInt(exponent)), scale: 0, text: kept, format };
+    const cachedText = (number & 7n) === 0n ? "" : text;
+    return { value: signed(number << BigInt(exponent)), scale: 0, text: cachedText, format };
   }
   const digits = integer + fraction;
   const scale = exponent - fraction.length;

@@ -69,8 +69,8 @@ export async function runStorageVersionMigrator(context: ControllerContext): Pro
     if (migration === undefined || hasEnded(migration)) return;
     const resource = await servedResource(client, migration);
     if (resource === undefined) {
-      const made = Date.parse(migration.metadata.creationTimestamp ?? "");
-      const wait = made + graceMs - clock.now();
+      const createdAt = Date.parse(migration.metadata.creationTimestamp ?? "");
+      const wait = createdAt + graceMs - clock.now();
       if (wait > 0) return queue.addAfter(name, Math.min(wait, 5_000));
       await conclude(migration, "Failed", "resource does not exist in discovery");
       return;
@@ -145,10 +145,10 @@ function withCondition(
   const before = status?.conditions ?? [];
   const ends = type !== "Running";
   if (before.some((each) => each.type === type && each.status === "True")) return status;
-  const kept = before.map((each) =>
+  const conditions = before.map((each) =>
     ends && each.type === "Running" ? { ...each, status: "False" } : each,
   );
   const lastUpdateTime = formatTime(now);
   const added = { type, status: "True", lastUpdateTime, reason: reasons[type], message };
-  return { ...status, conditions: [...kept, added] };
+  return { ...status, conditions: [...conditions, added] };
 }

@@ -115,8 +115,8 @@ function isHostByte(code: number): boolean {
 }
 
 function checkHostCharacters(text: string): void {
-  const wrong = /[ -~]/g;
-  for (const [character] of text.matchAll(wrong)) {
+  const asciiCharacter = /[ -~]/g;
+  for (const [character] of text.matchAll(asciiCharacter)) {
     if (character === "%" || isHostByte(character.charCodeAt(0))) continue;
     throw new ParseFault(`invalid character ${goQuote(character)} in host name`);
   }

@@ -15,9 +15,9 @@ class PatternCache {
   get(text: string): RE2JS {
     const known = this.compiled.get(text);
     if (known !== undefined) return known;
-    const made = compilePattern(text);
-    setBounded(this.compiled, [text, made], maxCachedPatterns);
-    return made;
+    const compiled = compilePattern(text);
+    setBounded(this.compiled, [text, compiled], maxCachedPatterns);
+    return compiled;
   }
 }
 

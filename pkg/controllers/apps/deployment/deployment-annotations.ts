@@ -73,10 +73,10 @@ export class DeploymentAnnotations {
 
   /** Annotations of a Deployment after a rollback to `set`. */
   forRollback({ metadata }: Deployment, set: ReplicaSet): Annotations {
-    const kept = Object.entries(metadata.annotations ?? {}).filter(([key]) =>
+    const ofDeployment = Object.entries(metadata.annotations ?? {}).filter(([key]) =>
       this.notCopied.has(key),
     );
-    return { ...Object.fromEntries(kept), ...this.copyable(set.metadata.annotations) };
+    return { ...Object.fromEntries(ofDeployment), ...this.copyable(set.metadata.annotations) };
   }
 
   private copyable(annotations: Annotations = {}): Annotations {

@@ -198,8 +198,8 @@ export class CronJobSync {
     const deadlineMs =
       startingDeadlineSeconds === undefined ? Infinity : Number(startingDeadlineSeconds) * 1000;
     if (time + deadlineMs < now) {
-      const shown = new Date(time).toUTCString().replace("GMT", "+0000");
-      this.recordWarning("MissSchedule", `Missed scheduled time to start a job: ${shown}`);
+      const scheduledTime = new Date(time).toUTCString().replace("GMT", "+0000");
+      this.recordWarning("MissSchedule", `Missed scheduled time to start a job: ${scheduledTime}`);
       return false;
     }
     const jobName = jobNameAt(this.current, time);

@@ -38,8 +38,8 @@ export class FinalizerRemovals {
   /** Called after the patch; the informer may have shown the removal before `expect`. */
   succeeded(pod: Pod): void {
     const { uid } = pod.metadata;
-    const shown = this.pods.get(objectKey(pod));
-    if (shown?.metadata.uid !== uid || this.isRemoved(shown)) this.uids.delete(uid);
+    const cached = this.pods.get(objectKey(pod));
+    if (cached?.metadata.uid !== uid || this.isRemoved(cached)) this.uids.delete(uid);
   }
 
   failed({ metadata }: Pod): void {

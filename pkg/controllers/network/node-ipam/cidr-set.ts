@@ -86,8 +86,8 @@ export class CidrSet {
   private *indexesOf(cidr: Cidr): Iterable<number> {
     const span = this.spanOf(cidr);
     if (span === undefined) {
-      const shown = formatNetwork(cidr);
-      throw new RangeError(`cidr ${shown} is out the range of cluster cidr ${this.label}`);
+      const text = formatNetwork(cidr);
+      throw new RangeError(`cidr ${text} is out the range of cluster cidr ${this.label}`);
     }
     for (let index = span.first; index <= span.last; index++) yield index;
   }

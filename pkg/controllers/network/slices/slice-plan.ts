@@ -122,12 +122,12 @@ export function endpointKey({ addresses, hostname = "", targetRef }: Endpoint): 
 
 /** Whether two endpoints with the same key have equal attributes, ignoring hints. */
 export function isSameEndpoint(left: Endpoint, right: Endpoint): boolean {
-  const shown = ({ nodeName, zone, conditions = {}, targetRef }: Endpoint) => {
+  const textOf = ({ nodeName, zone, conditions = {}, targetRef }: Endpoint) => {
     const { apiVersion, kind, namespace, name, uid, fieldPath } = targetRef ?? {};
     const { ready, serving, terminating } = conditions;
     const reference = targetRef && [apiVersion, kind, namespace, name, uid, fieldPath];
     return JSON.stringify([nodeName, zone, ready, serving, terminating, reference]);
   };
-  return shown(left) === shown(right);
+  return textOf(left) === textOf(right);
 }
 import type { AddressFamily, Endpoint, EndpointPort, EndpointSlice } from "#kinds";

@@ -64,12 +64,12 @@ export class SliceTracker {
     const written = this.written.get(key);
     if (written === undefined) return false;
     const since = this.options.clock.monotonic() - timeoutMs;
-    const shown = new Map(
+    const cached = new Map(
       slices.map(({ metadata }) => [metadata.uid, Number(metadata.generation ?? 0)]),
     );
     return [...written].some(([uid, { generation, at }]) => {
       if (at < since) return false;
-      const seen = shown.get(uid);
+      const seen = cached.get(uid);
       return seen === undefined ? generation !== Infinity : generation > seen;
     });
   }
@@ -81,8 +81,8 @@ export class SliceTracker {
 
   /** Called after a deletion; the informer may have shown it before. */
   hasDeleted(slice: EndpointSlice): void {
-    const shown = this.options.slices.get(objectKey(slice));
-    if (shown?.metadata.uid === slice.metadata.uid) this.note(slice, Infinity);
+    const cached = this.options.slices.get(objectKey(slice));
+    if (cached?.metadata.uid === slice.metadata.uid) this.note(slice, Infinity);
     else this.written.get(this.serviceKey(slice))?.delete(slice.metadata.uid);
   }
 

@@ -116,7 +116,7 @@ export class SliceWriter {
 function reuseDeleted({ object }: SliceOwner, changes: SliceChanges): SliceChanges {
   const create = [...changes.create];
   const update = [...changes.update];
-  const kept = changes.delete.filter((slice) => {
+  const deletions = changes.delete.filter((slice) => {
     const isOwned = slice.metadata.ownerReferences?.some(({ uid }) => uid === object.metadata.uid);
     const index = create.findLastIndex(({ addressType }) => addressType === slice.addressType);
     if (isOwned !== true || index < 0) return true;
@@ -124,7 +124,7 @@ function reuseDeleted({ object }: SliceOwner, changes: SliceChanges): SliceChang
     update.push({ ...taken!, stored: slice });
     return false;
   });
-  return { create, update, delete: kept };
+  return { create, update, delete: deletions };
 }
 
 function newSlice(

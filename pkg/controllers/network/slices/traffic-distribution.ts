@@ -35,10 +35,10 @@ function withHints(endpoint: Endpoint, withNode: boolean): Endpoint {
 }
 
 function hasSameHints({ hints: left }: Endpoint, { hints: right }: Endpoint): boolean {
-  const shown = (hints: Endpoint["hints"]) =>
+  const textOf = (hints: Endpoint["hints"]) =>
     JSON.stringify([
       (hints?.forZones ?? []).map(({ name }) => name),
       (hints?.forNodes ?? []).map(({ name }) => name),
     ]);
-  return shown(left) === shown(right);
+  return textOf(left) === textOf(right);
 }

@@ -301,8 +301,8 @@ export class NodeMonitor {
       instruments.set("node_collector_zone_health", { zone }, (100 * ready) / size);
       instruments.set("node_collector_unhealthy_nodes_in_zone", { zone }, notReady);
     }
-    const gone = [...this.zones.names()].filter((zone) => !counts.has(zone));
-    for (const zone of gone) {
+    const emptyZones = [...this.zones.names()].filter((zone) => !counts.has(zone));
+    for (const zone of emptyZones) {
       instruments.set("node_collector_zone_size", { zone }, 0);
       instruments.set("node_collector_zone_health", { zone }, 100);
       instruments.set("node_collector_unhealthy_nodes_in_zone", { zone }, 0);

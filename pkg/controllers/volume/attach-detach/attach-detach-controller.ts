@@ -114,26 +114,26 @@ class NodeVolumes {
     if (node === undefined && present.length === 0) this.inUseOfDeleted.delete(name);
     const pods = podsOn(this.pods, name);
     const needed = this.volumes.neededBy(pods);
-    const kept: VolumeAttachment[] = [];
+    const remaining: VolumeAttachment[] = [];
     const unneeded: VolumeAttachment[] = [];
     for (const attachment of present) {
       const { persistentVolumeName = "" } = attachment.spec.source;
       const isNeeded = needed.has(persistentVolumeName);
       if (isNeeded) this.unneededSince.delete(attachment.metadata.name);
       const isKept = isNeeded || this.isStillUsed(node, attachment);
-      (isKept ? kept : unneeded).push(attachment);
+      (isKept ? remaining : unneeded).push(attachment);
     }
     // Removes the volume from the node's status before detaching it.
-    if (node !== undefined) await this.setAttached(node, kept);
+    if (node !== undefined) await this.setAttached(node, remaining);
     for (const attachment of unneeded) await this.detach(attachment);
-    for (const attachment of kept) {
+    for (const attachment of remaining) {
       this.tellIfAttached(attachment, needed);
       this.tellIfFailed(attachment, needed);
     }
     // A deleted node keeps the volumes of its pods, and gets no new ones.
-    if (node === undefined) return kept.length > 0;
+    if (node === undefined) return remaining.length > 0;
     const presentNames = new Set(present.map(({ metadata }) => metadata.name));
-    let isWaiting = kept.some(({ metadata }) => this.unneededSince.has(metadata.name));
+    let isWaiting = remaining.some(({ metadata }) => this.unneededSince.has(metadata.name));
     for (const volume of needed.values()) {
       const attachment = attachmentName(volume.driver, volume.handle, name);
       if (presentNames.has(attachment)) continue;

@@ -48,10 +48,10 @@ export class VolumeSync {
     { status }: PersistentVolume,
     { namespace = "", name = "", uid }: ClaimRef,
   ): Promise<PersistentVolumeClaim | undefined> {
-    const shown = this.writes.claims.latest(`${namespace}/${name}`);
-    if (shown?.metadata.uid === uid) return shown;
+    const cached = this.writes.claims.latest(`${namespace}/${name}`);
+    if (cached?.metadata.uid === uid) return cached;
     const isReleased = status?.phase === "Released" || status?.phase === "Failed";
-    if (shown === undefined && isReleased) return undefined;
+    if (cached === undefined && isReleased) return undefined;
     const { client } = this.context;
     const live = await client
       .get(persistentVolumeClaims, { namespace, name })

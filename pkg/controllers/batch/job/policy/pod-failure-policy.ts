@@ -28,17 +28,17 @@ export function decideFailure(policy: PodFailurePolicy | undefined, pod: Pod): F
 /** Returns the start of the failure message; undefined = the rule does not match. */
 function matchRule({ onExitCodes, onPodConditions }: PodFailurePolicyRule, pod: Pod) {
   const { metadata, status = {} } = pod;
-  const shown = `${metadata.namespace}/${metadata.name}`;
+  const podKey = `${metadata.namespace}/${metadata.name}`;
   if (onExitCodes !== undefined) {
     const container =
       findContainer(status.containerStatuses, onExitCodes) ??
       findContainer(status.initContainerStatuses, onExitCodes);
     if (container === undefined) return undefined;
     const code = container.state?.terminated?.exitCode ?? 0;
-    return `Container ${container.name} for pod ${shown} failed with exit code ${code}`;
+    return `Container ${container.name} for pod ${podKey} failed with exit code ${code}`;
   }
   const condition = findCondition(status, onPodConditions ?? []);
-  return condition === undefined ? undefined : `Pod ${shown} has condition ${condition.type}`;
+  return condition === undefined ? undefined : `Pod ${podKey} has condition ${condition.type}`;
 }
 
 /** The first terminated container whose exit code matches; exit code 0 never does. */
