@@ -99,6 +99,8 @@ export interface ControllerTest {
   readonly reports: readonly string[];
   /** Makes the next calls of the controller's client fail with a 500. */
   failNext(verb: Verb, plural: string, times: number): void;
+  /** Does `work` before the next call of the controller's client, to provoke a race. */
+  beforeNext(verb: Verb, plural: string, work: () => Promise<unknown>): void;
   /** Suspends and resumes the controller's informers of a resource, which makes them stale. */
   holdInformer(plural: string): void;
   releaseInformer(plural: string): void;
@@ -130,12 +132,16 @@ export async function startController(
   });
   const failures = new Map<string, number>();
   const calls = new Map<string, number>();
+  const races = new Map<string, () => Promise<unknown>>();
   const client = intercepted(context.client, (verb, plural, call) => {
     const key = `${verb} ${plural}`;
     calls.set(key, (calls.get(key) ?? 0) + 1);
     const left = failures.get(key) ?? 0;
     failures.set(key, Math.max(left - 1, 0));
-    return left > 0 ? Promise.reject(internalError("injected")) : call();
+    if (left > 0) return Promise.reject(internalError("injected"));
+    const race = races.get(key);
+    races.delete(key);
+    return race === undefined ? call() : race().then(call);
   });
   const gate = new WatchGate();
   const informers = new Informers({ ...context, client: gate.client(context.client) });
@@ -144,6 +150,7 @@ export async function startController(
     test,
     reports,
     failNext: (verb, plural, times) => void failures.set(`${verb} ${plural}`, times),
+    beforeNext: (verb, plural, work) => void races.set(`${verb} ${plural}`, work),
     holdInformer: (plural) => gate.hold(plural),
     releaseInformer: (plural) => gate.release(plural),
     calls: (verb, plural) => calls.get(`${verb} ${plural}`) ?? 0,

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { setMaxListeners } from "node:events";
 import { systemClock } from "#base";
 import { selectControllers, defaultControllerSettings } from "#controllers";
-import { contextOn, startController } from "../testing.ts";
+import { contextOn, type ControllerTest, startController } from "../testing.ts";
 import { runGarbageCollector } from "./garbage-collector.ts";
 import { type TestRegistry, testRegistry } from "../../registry/testing.ts";
 
@@ -99,6 +99,55 @@ describe("garbage collector", () => {
     await until(["child", "held", "parent"]);
     await test.patch(`${maps}/held`, { metadata: { finalizers: null } });
     await until(["child"]);
+  });
+
+  it("orphans the dependents of an object that has the finalizer for it", async () => {
+    const owner = await make("owner", []);
+    const middle = await make("middle", [ref("owner", owner)], { finalizers: ["orphan"] });
+    await make("leaf", [ref("middle", middle)]);
+    await test.remove(`${maps}/owner`);
+    await until(["leaf"]);
+    assert.equal((await test.get(`${maps}/leaf`)).object.metadata.ownerReferences, undefined);
+  });
+});
+
+describe("garbage-collector-controller, when other clients write", () => {
+  const settings = { garbageCollectorWorkers: 2 };
+  let run: ControllerTest;
+  beforeEach(async () => {
+    run = await startController((context) => runGarbageCollector(context, settings));
+  });
+  afterEach(() => run.stop());
+
+  /** Makes a ConfigMap; returns a reference to it. */
+  async function make(name: string, owners: readonly object[] = []): Promise<object> {
+    const { item } = await run.test.post(maps, { metadata: { name, ownerReferences: owners } });
+    return { apiVersion: "v1", kind: "ConfigMap", name, uid: item.object.metadata.uid };
+  }
+
+  it("does not delete an object that gets a new owner meanwhile", async () => {
+    const owner = await make("owner");
+    const adopter = await make("adopter");
+    await make("child", [owner]);
+    run.beforeNext("delete", "configmaps", () =>
+      run.test.patch(`${maps}/child`, { metadata: { ownerReferences: [adopter] } }),
+    );
+    await run.test.remove(`${maps}/owner`);
+    await run.until(async () => run.calls("delete", "configmaps") === 1);
+    await run.test.remove(`${maps}/adopter`);
+    await run.until(async () => run.calls("delete", "configmaps") === 2);
+    await run.until(async () => (await run.test.names(maps)).length === 0);
+  });
+
+  it("deletes an object that is changed otherwise", async () => {
+    const owner = await make("owner");
+    await make("child", [owner]);
+    run.beforeNext("delete", "configmaps", () =>
+      run.test.patch(`${maps}/child`, { data: { key: "value" } }),
+    );
+    await run.test.remove(`${maps}/owner`);
+    await run.until(async () => (await run.test.names(maps)).length === 0);
+    assert.equal(run.calls("delete", "configmaps"), 2);
   });
 });
 

@@ -1,6 +1,6 @@
 import { type Handle, type OwnerReference, RequeueAfter, type WorkQueue } from "#client";
-import { setBounded } from "#base";
-import { isNotFound, type StatusError } from "#meta";
+import { deepEqual, setBounded } from "#base";
+import { isConflict, isNotFound, type StatusError } from "#meta";
 import { ResourceMonitors } from "./resource-monitors.ts";
 import { type ControllerContext, newWorkQueue } from "../controller-context.ts";
 import { type Node, nodeOf, OwnershipGraph } from "./ownership-graph.ts";
@@ -127,8 +127,10 @@ class GarbageCollector {
     const dependents = this.graph.dependentsOf(node.uid);
     const isAwaited = states.includes("waiting") && dependents.length > 0;
     // Breaks cycles: a dependent in foreground deletion may itself be blocked by this object.
-    if (isAwaited && dependents.some(isForegroundDeletion)) await this.unblockOwners(node);
-    await this.delete(node, isAwaited ? "Foreground" : "Background");
+    const isCycle = isAwaited && dependents.some(isForegroundDeletion);
+    const current = isCycle ? await this.unblockOwners(node) : node;
+    if (current === undefined) return;
+    await this.delete(current, isAwaited ? "Foreground" : propagationPolicyOf(current));
   }
 
   private async ownerState(
@@ -146,7 +148,7 @@ class GarbageCollector {
     return found.deleting && found.finalizers.includes(foregroundFinalizer) ? "waiting" : "solid";
   }
 
-  private unblockOwners(node: Node): Promise<void> {
+  private unblockOwners(node: Node): Promise<Node | undefined> {
     const ownerReferences = node.owners.map((owner) => ({ ...owner, blockOwnerDeletion: false }));
     return this.patch(node, { ownerReferences });
   }
@@ -173,8 +175,8 @@ class GarbageCollector {
     await this.removeFinalizer(node, orphanFinalizer);
   }
 
-  private removeFinalizer(node: Node, finalizer: string): Promise<void> {
-    return this.patch(node, { finalizers: node.finalizers.filter((name) => name !== finalizer) });
+  private async removeFinalizer(node: Node, finalizer: string): Promise<void> {
+    await this.patch(node, { finalizers: node.finalizers.filter((name) => name !== finalizer) });
   }
 
   private async read(
@@ -187,20 +189,36 @@ class GarbageCollector {
     return object && nodeOf(resource, object);
   }
 
-  private async patch(node: Node, metadata: object): Promise<void> {
+  /** Changes the metadata of an object as it was read; undefined = it does not exist. */
+  private async patch(node: Node, metadata: object): Promise<Node | undefined> {
     const { uid, resourceVersion, namespace, name, resource } = node;
     const body = { metadata: { uid, resourceVersion, ...metadata } };
-    await this.context.client
+    const object = await this.context.client
       .patch(resource, { namespace, name }, { type: "merge", body })
       .catch(ignoreAbsent(name));
+    return object && nodeOf(resource, object);
   }
 
-  private async delete(node: Node, propagationPolicy: "Foreground" | "Background") {
-    const { uid, namespace, name, resource } = node;
-    const options = { propagationPolicy, preconditions: { uid } };
-    await this.context.client
-      .delete(resource, { namespace, name }, options)
-      .catch(ignoreAbsent(name));
+  /**
+   * Deletes an object, unless its owner references have changed since it was read: it may have a new owner,
+   * so that the conflict requeues it. Other changes do not matter.
+   */
+  private async delete(node: Node, propagationPolicy: PropagationPolicy): Promise<void> {
+    const { uid, resourceVersion, namespace, name, resource } = node;
+    const { client } = this.context;
+    const deleteIf = (preconditions: { readonly uid: string; readonly resourceVersion?: string }) =>
+      client
+        .delete(resource, { namespace, name }, { propagationPolicy, preconditions })
+        .catch(ignoreAbsent(name));
+    try {
+      await deleteIf({ uid, resourceVersion });
+    } catch (error) {
+      if (!isConflict(error)) throw error;
+      const current = await this.read(resource, node);
+      if (current === undefined) return;
+      if (current.uid !== uid || !deepEqual(current.owners, node.owners)) throw error;
+      await deleteIf({ uid });
+    }
   }
 }
 
@@ -220,6 +238,14 @@ function hasDeletionFinalizer(node: Node): boolean {
     node.deleting &&
     node.finalizers.some((name) => name === orphanFinalizer || name === foregroundFinalizer)
   );
+}
+
+type PropagationPolicy = "Orphan" | "Foreground" | "Background";
+
+/** Policy by the deletion finalizers that an object has before its deletion; by default Background. */
+function propagationPolicyOf({ finalizers }: Node): PropagationPolicy {
+  if (finalizers.includes(orphanFinalizer)) return "Orphan";
+  return finalizers.includes(foregroundFinalizer) ? "Foreground" : "Background";
 }
 
 /** Whether an object is in foreground deletion. */
