@@ -79,7 +79,7 @@ export class CoreEventRecorder {
   record(
     resource: Handle,
     { metadata }: ApiObject,
-    { host, fieldPath, ...happening }: EventDetails,
+    { host, fieldPath, ...details }: EventDetails,
   ): void {
     const { clock, random } = this.context;
     const { namespace = "", name, uid, resourceVersion } = metadata;
@@ -98,7 +98,7 @@ export class CoreEventRecorder {
         resourceVersion,
         ...(fieldPath === undefined ? {} : { fieldPath }),
       },
-      ...happening,
+      ...details,
       source: { component: this.component, ...(host === undefined ? {} : { host }) },
       reportingComponent: this.component,
       ...(host === undefined ? {} : { reportingInstance: host }),

@@ -77,15 +77,15 @@ export class EventRecorder {
   }
 
   /** Queues an Event; Events of cluster-scoped objects are in the namespace `default`. */
-  record(resource: Handle, object: ApiObject, { related, ...happening }: EventDetails): void {
+  record(resource: Handle, object: ApiObject, { related, ...details }: EventDetails): void {
     const { clock, random, controller, instance } = this.options;
     const { name, namespace = "" } = object.metadata;
     const suffix = randomText(random, 16, "0123456789abcdef");
     this.waiting.push({
       metadata: { namespace: namespace || "default", name: `${name}.${suffix}` },
       eventTime: microsText(clock),
-      ...happening,
-      note: happening.note.slice(0, maxNoteLength),
+      ...details,
+      note: details.note.slice(0, maxNoteLength),
       regarding: referenceTo(resource, object),
       ...(related === undefined ? {} : { related: referenceTo(related.resource, related.object) }),
       reportingController: controller,

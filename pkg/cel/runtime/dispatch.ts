@@ -16,14 +16,17 @@ interface Arguments {
 
 type CallReference = Extract<Reference, { kind: "call" }>;
 
+/** Compiles a call. @throws CelFault if there is no overload */
 export function dispatchStep(reference: CallReference, given: Arguments): Evaluator {
   const { name, overloads } = reference;
   const [first] = overloads;
   if (first === undefined) throw new CelFault(`no such overload: ${name}`);
-  const uniform = overloads.every(({ implementation }) => implementation === first.implementation);
-  const checked = overloads.length === 1 && needsNoCheck(first, given.types);
-  const direct = uniform && (checked || isOperator(name));
-  const call = direct ? first.implementation : dynamicOverload(name, overloads);
+  const hasOneImplementation = overloads.every(
+    ({ implementation }) => implementation === first.implementation,
+  );
+  const isChecked = overloads.length === 1 && needsNoCheck(first, given.types);
+  const callsDirectly = hasOneImplementation && (isChecked || isOperator(name));
+  const call = callsDirectly ? first.implementation : dynamicOverload(name, overloads);
   const cost = actualCost(name, overloads.length === 1 ? first.id : "", given.types);
   if (typeof cost === "number") return fixedStep(call, given, cost + (given.relative ? 1 : 0));
   return costedStep(call, given, cost);
@@ -34,6 +37,7 @@ function isOperator(name: string): boolean {
   return (name.includes("_") && !/[a-z]/.test(name)) || name === "@in" || name === "size";
 }
 
+/** A call of constant cost. */
 function fixedStep(call: Implementation, { arguments: steps }: Arguments, cost: number): Evaluator {
   const [first, second] = steps;
   if (steps.length === 1 && first !== undefined) {
@@ -58,7 +62,7 @@ function fixedStep(call: Implementation, { arguments: steps }: Arguments, cost: 
   };
 }
 
-/** Charges the cost before the call, unless it depends on the result. */
+/** A call whose cost depends on its arguments, and is charged before the call, or on its result. */
 function costedStep(
   call: Implementation,
   { arguments: steps }: Arguments,
@@ -85,6 +89,7 @@ function costedStep(
   };
 }
 
+/** Whether the static types of the arguments guarantee those of the parameters. */
 function needsNoCheck(overload: Overload, types: readonly CelType[]): boolean {
   return overload.parameters.every((parameter, index) => {
     if (parameter.kind === "parameter" || parameter.kind === "dyn") return true;

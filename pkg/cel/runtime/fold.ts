@@ -3,6 +3,7 @@ import { CelFault, ListValue, MapValue, noSuchOverload, type Value } from "../va
 import { asFault, type Evaluator, type Frame } from "./frame.ts";
 import type { FoldState } from "./progress.ts";
 
+/** Compiled parts of a comprehension; see `ComprehensionNode`. */
 export interface Fold {
   readonly range: Evaluator;
   readonly initial: Evaluator;
@@ -19,36 +20,39 @@ export interface Fold {
 }
 
 /** Folds one element; returns false if the fold ends before it. */
-type Turn = (frame: Frame, first: Value, other: Value | undefined) => boolean;
+type FoldElement = (frame: Frame, first: Value, other: Value | undefined) => boolean;
 
-function turnOf({ condition, step, absorbs, slots }: Fold): Turn {
+function elementFold({ condition, step, absorbs, slots }: Fold): FoldElement {
   const { accumulator, variable, second } = slots;
-  const once = absorbs ? capturingFault(step) : step;
+  const evaluateStep = absorbs ? capturingFault(step) : step;
   return (frame, first, other) => {
     frame.slots[variable] = first;
     if (second !== undefined) frame.slots[second] = other;
     if (condition(frame) !== true) return false;
-    frame.slots[accumulator] = once(frame);
+    frame.slots[accumulator] = evaluateStep(frame);
     return true;
   };
 }
 
+/** Evaluates a fold at once. */
 export function foldStep(fold: Fold): Evaluator {
   const { range, initial, result } = fold;
   const { accumulator, second } = fold.slots;
-  const turn = turnOf(fold);
+  const foldElement = elementFold(fold);
   return (frame) => {
     const over = range(frame);
     frame.slots[accumulator] = initial(frame);
     if (over instanceof ListValue) {
       for (let at = 0; at < over.length; at++) {
-        const goesOn =
-          second === undefined ? turn(frame, over.at(at), undefined) : turn(frame, at, over.at(at));
-        if (!goesOn) break;
+        const continues =
+          second === undefined
+            ? foldElement(frame, over.at(at), undefined)
+            : foldElement(frame, at, over.at(at));
+        if (!continues) break;
       }
     } else if (over instanceof MapValue) {
       for (const key of over.keys()) {
-        if (!turn(frame, key, second === undefined ? undefined : over.find(key))) break;
+        if (!foldElement(frame, key, second === undefined ? undefined : over.find(key))) break;
       }
     } else {
       throw noSuchOverload();
@@ -63,18 +67,18 @@ export function foldStep(fold: Fold): Evaluator {
  */
 export function interruptibleFold(fold: Fold): Evaluator {
   const evaluateAtOnce = foldStep(fold);
-  const turn = turnOf(fold);
+  const foldElement = elementFold(fold);
   return (frame) => {
     const { progress, spent: before } = frame;
     if (progress === undefined) return evaluateAtOnce(frame);
     let state = progress.stateOf(fold);
     if (state === undefined) {
-      state = begun(fold, frame);
+      state = startFold(fold, frame);
       progress.add(fold, state);
     } else progress.replay(frame, state);
     if (state.value !== undefined) return state.value;
     const length = state.keys?.length ?? (state.over as ListValue).length;
-    while (state.next < length && turn(frame, ...elementOf(fold, state))) {
+    while (state.next < length && foldElement(frame, ...variablesOf(fold, state))) {
       state.next++;
       state.cost = frame.spent - before;
       progress.check(frame);
@@ -85,7 +89,8 @@ export function interruptibleFold(fold: Fold): Evaluator {
   };
 }
 
-function begun({ range, initial, slots }: Fold, frame: Frame): FoldState {
+/** Evaluates the range and the initial value. */
+function startFold({ range, initial, slots }: Fold, frame: Frame): FoldState {
   const before = frame.spent;
   const over = range(frame);
   frame.slots[slots.accumulator] = initial(frame);
@@ -94,8 +99,8 @@ function begun({ range, initial, slots }: Fold, frame: Frame): FoldState {
   return { over, keys, next: 0, cost: frame.spent - before, value: undefined };
 }
 
-/** The variables of the next turn. */
-function elementOf(
+/** Values of the variables for the next element. */
+function variablesOf(
   { slots }: Fold,
   { over, keys, next }: FoldState,
 ): readonly [Value, Value | undefined] {

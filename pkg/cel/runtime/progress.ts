@@ -12,13 +12,13 @@ class Interruption extends Error {
 
 const interruption = new Interruption("evaluation is interrupted");
 
-/** The costs of a frame. */
+/** The part of a frame that counts costs. */
 interface Costs {
   readonly spent: number;
   spend(cost: number): void;
 }
 
-/** A fold that has begun. */
+/** State of a fold that has started. */
 export interface FoldState {
   readonly over: ListValue | MapValue;
   /** The keys of a map. */
@@ -40,7 +40,7 @@ export class Progress {
   /** Cost units of this run that were charged without work. */
   #replayed = 0;
 
-  /** Runs the expression until it ends or is interrupted; undefined = interrupted. */
+  /** Runs the evaluation until it ends or is interrupted; undefined = interrupted. */
   run<T>(evaluate: () => T): T | undefined {
     this.#replayed = 0;
     try {

@@ -4,7 +4,7 @@ const prefix = "horizontal_pod_autoscaler_controller_";
 /** Doubling from 1 ms to 16 s. */
 const buckets = Array.from({ length: 15 }, (_, power) => 0.001 * 2 ** power);
 
-/** Named and labeled as in kube-controller-manager. */
+/** Metrics of the controller, named and labeled as in kube-controller-manager. */
 export const autoscalerMetrics: readonly MetricDefinition[] = [
   {
     name: `${prefix}reconciliations_total`,

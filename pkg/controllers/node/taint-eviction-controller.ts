@@ -13,7 +13,7 @@ interface Scheduled {
   readonly fireAt: number;
 }
 
-/** Named as in kube-controller-manager. */
+/** Metrics of the controller, named as in kube-controller-manager. */
 export const taintEvictionMetrics = taintDeletionMetrics(
   "taint_eviction_controller",
   "NoExecute taint",

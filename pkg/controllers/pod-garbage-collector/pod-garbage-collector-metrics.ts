@@ -3,7 +3,7 @@ import type { MetricDefinition } from "#request";
 /** Reason of a deletion; a label value. */
 export type DeletionReason = "terminated" | "out-of-service" | "orphaned" | "unscheduled";
 
-/** Named and labeled as in kube-controller-manager. */
+/** Metrics of the controller, named and labeled as in kube-controller-manager. */
 export const podGarbageCollectorMetrics: readonly MetricDefinition[] = [
   {
     name: "pod_gc_collector_force_delete_pods_total",

@@ -19,7 +19,7 @@ const index = "pod-owner";
 const maxPrefixLength = 57;
 const createsMetric = "resourceclaim_controller_creates_total";
 
-/** Named and labeled as in kube-controller-manager. */
+/** Metrics of the controller, named and labeled as in kube-controller-manager. */
 export const resourceClaimMetrics: readonly MetricDefinition[] = [
   {
     name: createsMetric,

@@ -30,7 +30,7 @@ export interface DeviceTaintEvictionOptions {
   readonly gates?: (name: string) => boolean;
 }
 
-/** Named as in kube-controller-manager. */
+/** Metrics of the controller, named as in kube-controller-manager. */
 export const deviceTaintEvictionMetrics = taintDeletionMetrics(
   "device_taint_eviction_controller",
   "NoExecute taint of a device",

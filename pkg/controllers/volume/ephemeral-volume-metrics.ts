@@ -1,6 +1,6 @@
 import type { MetricDefinition } from "#request";
 
-/** Named as in kube-controller-manager. */
+/** Metrics of the controller, named as in kube-controller-manager. */
 export const ephemeralVolumeMetrics: readonly MetricDefinition[] = [
   {
     name: "ephemeral_volume_controller_create_total",

@@ -30,8 +30,8 @@ export async function runPersistentVolumeExpander(context: ControllerContext): P
       throw new Error(`persistent Volume is not bound to PVC being updated : ${key}`);
     }
     const message = "waiting for an external controller to expand this PVC";
-    const happening = { type: "Normal", reason: "ExternalExpanding", message } as const;
-    recorder.record(persistentVolumeClaims, claim, happening);
+    const event = { type: "Normal", reason: "ExternalExpanding", message } as const;
+    recorder.record(persistentVolumeClaims, claim, event);
   };
   await Promise.all([recorder.run(), queue.run(sync, { workers })]);
 }

@@ -15,7 +15,7 @@ export class DeploymentAnnotations {
   private readonly desired: string;
   private readonly max: string;
   readonly rollbackTo = "deprecated.deployment.rollback.to";
-  /** Not copied between a Deployment and its ReplicaSets. */
+  /** Annotations that are not copied between a Deployment and its ReplicaSets. */
   private readonly notCopied: ReadonlySet<string>;
 
   constructor(domain: Domain) {
@@ -45,7 +45,7 @@ export class DeploymentAnnotations {
     return this.sizeIn(set, this.desired);
   }
 
-  /** The same, plus the maximum surge. */
+  /** Maximum size (`spec.replicas` plus maxSurge) of the Deployment when it last scaled the ReplicaSet. */
   maxOf(set: ReplicaSet): number | undefined {
     return this.sizeIn(set, this.max);
   }
@@ -56,6 +56,7 @@ export class DeploymentAnnotations {
     return text === "" ? undefined : integerIn(text);
   }
 
+  /** Adds the sizes of the Deployment, as `desiredOf` and `maxOf` read them. */
   withSizes(annotations: Annotations = {}, desired: number, max: number): Annotations {
     return { ...annotations, [this.desired]: String(desired), [this.max]: String(max) };
   }

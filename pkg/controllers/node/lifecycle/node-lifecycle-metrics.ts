@@ -2,7 +2,7 @@ import type { MetricDefinition } from "#request";
 
 const powers = (first: number) => Array.from({ length: 8 }, (_, index) => first * 4 ** index);
 
-/** Named as in kube-controller-manager. */
+/** Metrics of the controller, named as in kube-controller-manager. */
 export const nodeLifecycleMetrics: readonly MetricDefinition[] = [
   {
     name: "node_collector_zone_health",

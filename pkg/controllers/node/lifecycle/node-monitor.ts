@@ -148,8 +148,8 @@ export class NodeMonitor {
       try {
         const marked = await client.patch(podHandle, at, patch).catch(ignoreNotFound);
         if (marked === undefined) continue;
-        const happening = { reason: "NodeNotReady", message: "Node is not ready" };
-        this.recorder.record(podHandle, pod, { type: "Warning", ...happening });
+        const event = { reason: "NodeNotReady", message: "Node is not ready" };
+        this.recorder.record(podHandle, pod, { type: "Warning", ...event });
       } catch (error) {
         // 409: another pod (uid) has the name by now.
         if (statusCodeOf(error) !== 409) failures.push(error);

@@ -127,8 +127,8 @@ class NodeVolumes {
     if (node !== undefined) await this.setAttached(node, remaining);
     for (const attachment of unneeded) await this.detach(attachment);
     for (const attachment of remaining) {
-      this.tellIfAttached(attachment, needed);
-      this.tellIfFailed(attachment, needed);
+      this.recordAttached(attachment, needed);
+      this.recordAttachError(attachment, needed);
     }
     // A deleted node keeps the volumes of its pods, and gets no new ones.
     if (node === undefined) return remaining.length > 0;
@@ -210,7 +210,7 @@ class NodeVolumes {
     await this.context.client.patch(nodeHandle, at, { type: "merge", body });
   }
 
-  private tellIfAttached(
+  private recordAttached(
     { metadata, spec, status }: VolumeAttachment,
     needed: ReadonlyMap<string, NeededVolume>,
   ): void {
@@ -224,7 +224,7 @@ class NodeVolumes {
     }
   }
 
-  private tellIfFailed(
+  private recordAttachError(
     { metadata, spec, status }: VolumeAttachment,
     needed: ReadonlyMap<string, NeededVolume>,
   ): void {
@@ -258,7 +258,7 @@ class NodeVolumes {
         spec.source.persistentVolumeName === persistentVolumeName && spec.nodeName !== node,
     );
     if (isHeld && !allowsManyNodes(volume)) {
-      for (const pod of pods) this.tellOfMultiAttach(pod, persistentVolumeName);
+      for (const pod of pods) this.recordMultiAttach(pod, persistentVolumeName);
       return false;
     }
     const spec = { attacher: driver, nodeName: node, source: { persistentVolumeName } };
@@ -272,7 +272,7 @@ class NodeVolumes {
     return true;
   }
 
-  private tellOfMultiAttach(pod: Pod, volume: string): void {
+  private recordMultiAttach(pod: Pod, volume: string): void {
     const key = `${pod.metadata.uid} ${volume}`;
     if (this.recorded.has(key)) return;
     setBounded(this.recorded, [key, true], maxRecorded);

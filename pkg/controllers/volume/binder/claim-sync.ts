@@ -82,7 +82,7 @@ export class ClaimSync {
       const [reason, message] = isFree
         ? ["VolumeMismatch", `Cannot bind to requested volume ${name}: ${mismatch}`]
         : ["FailedBinding", `volume ${name} already bound to a different claim.`];
-      this.writes.tellOfClaim(claim, { type: "Warning", reason, message });
+      this.writes.recordOnClaim(claim, { type: "Warning", reason, message });
     }
     await this.writes.setClaimStatus(claim, "Pending");
   }
@@ -95,11 +95,11 @@ export class ClaimSync {
     if (volume !== undefined) return writes.bind(volume, claim);
     if (await this.assignDefaultClass(claim)) return;
     const isSelected = claim.metadata.annotations?.[names.selectedNode] !== undefined;
-    if (isDelayed && !isSelected) this.tellOfDelay(claim);
+    if (isDelayed && !isSelected) this.recordDelay(claim);
     else if (className !== "") return this.provision(claim, className);
     else {
       const message = "no persistent volumes available for this claim and no storage class is set";
-      writes.tellOfClaim(claim, { type: "Normal", reason: "FailedBinding", message });
+      writes.recordOnClaim(claim, { type: "Normal", reason: "FailedBinding", message });
     }
     await writes.setClaimStatus(claim, "Pending");
   }
@@ -123,7 +123,7 @@ export class ClaimSync {
     return true;
   }
 
-  private tellOfDelay(claim: PersistentVolumeClaim): void {
+  private recordDelay(claim: PersistentVolumeClaim): void {
     const waiting = this.pods
       .indexed(index, objectKey(claim))
       .filter((pod) => !isTerminal(pod) && !pod.spec?.nodeName)
@@ -136,7 +136,7 @@ export class ClaimSync {
             "WaitForPodScheduled",
             `waiting for pod${waiting.length > 1 ? "s" : ""} ${waiting.join()} to be scheduled`,
           ];
-    this.writes.tellOfClaim(claim, { type: "Normal", reason, message });
+    this.writes.recordOnClaim(claim, { type: "Normal", reason, message });
   }
 
   /** Requests a volume from the provisioner of the class, by annotation. */
@@ -149,7 +149,7 @@ export class ClaimSync {
         found === undefined
           ? `${this.classResource.replace("classes", "class")} ${JSON.stringify(className)} not found`
           : `no volume plugin matched name: ${provisioner}`;
-      writes.tellOfClaim(claim, { type: "Warning", reason: "ProvisioningFailed", message });
+      writes.recordOnClaim(claim, { type: "Warning", reason: "ProvisioningFailed", message });
       return;
     }
     let asked = claim;
@@ -166,7 +166,7 @@ export class ClaimSync {
       `Waiting for a volume to be created either by the external provisioner '${provisioner}' or ` +
       "manually by the system administrator. If volume creation is delayed, please verify that " +
       "the provisioner is running and correctly registered.";
-    writes.tellOfClaim(asked, { type: "Normal", reason: "ExternalProvisioning", message });
+    writes.recordOnClaim(asked, { type: "Normal", reason: "ExternalProvisioning", message });
   }
 }
 

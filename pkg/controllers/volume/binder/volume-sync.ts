@@ -39,7 +39,7 @@ export class VolumeSync {
     } else if (hasSameMode(claim, volume)) {
       this.enqueueClaim(`${claimRef.namespace}/${claimRef.name}`);
     } else {
-      this.tellOfModes(volume, claim);
+      this.recordModeMismatch(volume, claim);
     }
   }
 
@@ -104,18 +104,18 @@ export class VolumeSync {
     await this.writes.setVolumePhase(volume, "Failed", { type: "Warning", reason, message });
   }
 
-  private tellOfModes(volume: PersistentVolume, claim: PersistentVolumeClaim): void {
+  private recordModeMismatch(volume: PersistentVolume, claim: PersistentVolumeClaim): void {
     const reason = "VolumeMismatch";
     const why = "due to incompatible volumeMode.";
     const [volumeName, claimName] = [volume, claim].map(({ metadata }) =>
       JSON.stringify(metadata.name),
     );
-    this.writes.tellOfVolume(volume, {
+    this.writes.recordOnVolume(volume, {
       type: "Warning",
       reason,
       message: `Cannot bind PersistentVolume to requested PersistentVolumeClaim ${claimName} ${why}`,
     });
-    this.writes.tellOfClaim(claim, {
+    this.writes.recordOnClaim(claim, {
       type: "Warning",
       reason,
       message: `Cannot bind PersistentVolume ${volumeName} to requested PersistentVolumeClaim ${why}`,

@@ -12,7 +12,7 @@ import type { ControllerContext } from "../../controller-context.ts";
 import { WrittenObjects } from "../../written-objects.ts";
 import { reservedFor, type VolumeNames } from "#volumes";
 
-export interface Happening {
+export interface EventDetails {
   readonly type: "Normal" | "Warning";
   readonly reason: string;
   readonly message: string;
@@ -38,12 +38,12 @@ export class VolumeWrites {
     this.volumes = new WrittenObjects(informers.of(persistentVolumes));
   }
 
-  tellOfClaim(claim: PersistentVolumeClaim, happening: Happening): void {
-    this.recorder.record(persistentVolumeClaims, claim, happening);
+  recordOnClaim(claim: PersistentVolumeClaim, event: EventDetails): void {
+    this.recorder.record(persistentVolumeClaims, claim, event);
   }
 
-  tellOfVolume(volume: PersistentVolume, happening: Happening): void {
-    this.recorder.record(persistentVolumes, volume, happening);
+  recordOnVolume(volume: PersistentVolume, event: EventDetails): void {
+    this.recorder.record(persistentVolumes, volume, event);
   }
 
   /** Binds the volume first, which reserves it, then the claim. */
@@ -70,14 +70,14 @@ export class VolumeWrites {
   async setVolumePhase(
     volume: PersistentVolume,
     phase: VolumePhase,
-    happening?: Happening,
+    event?: EventDetails,
   ): Promise<PersistentVolume> {
     if (volume.status?.phase === phase) return volume;
     const { message: _message, ...status } = volume.status ?? {};
-    const message = happening === undefined ? {} : { message: happening.message };
+    const message = event === undefined ? {} : { message: event.message };
     const draft = { ...volume, status: { ...status, phase, ...message } };
     const written = await this.updateVolume(draft, "status");
-    if (happening !== undefined) this.tellOfVolume(written, happening);
+    if (event !== undefined) this.recordOnVolume(written, event);
     return written;
   }
 
@@ -85,13 +85,13 @@ export class VolumeWrites {
     claim: PersistentVolumeClaim,
     phase: ClaimPhase,
     volume?: PersistentVolume,
-    happening?: Happening,
+    event?: EventDetails,
   ): Promise<void> {
     const status = claimStatus(claim, phase, this.sized(volume));
     if (deepEqual(status, claim.status)) return;
     const isNew = claim.status?.phase !== phase;
     const written = await this.updateClaim({ ...claim, status }, "status");
-    if (happening !== undefined && isNew) this.tellOfClaim(written, happening);
+    if (event !== undefined && isNew) this.recordOnClaim(written, event);
   }
 
   /** The volume with the size of its file system, which differs until a node has expanded it. */
