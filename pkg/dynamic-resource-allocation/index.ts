@@ -2,8 +2,10 @@
 export { claimFinalizer } from "./claim-finalizer.ts";
 export { DeviceSelectors, SelectorFault } from "./device-selectors.ts";
 export {
+  checkClaimOwner,
   ClaimFault,
   claimKeysOf,
+  claimNameOf,
   claimsOfPod,
   type ClaimingPod,
   isReservedFor,

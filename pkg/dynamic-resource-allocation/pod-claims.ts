@@ -18,35 +18,28 @@ export class ClaimFault extends Error {
   override readonly name = "ClaimFault";
 }
 
-/** Name of the ResourceClaim for an entry of a pod's spec.resourceClaims. */
-export interface ClaimName {
-  readonly name: string;
-  /** Whether the claim was generated from a template: then the pod must own it. */
-  readonly isGenerated: boolean;
-}
-
 /**
- * Finds the name of the claim for an entry; undefined = the entry needs no claim.
- * @throws ClaimFault if the claim has not been generated yet
+ * Name of the ResourceClaim for an entry of a pod's spec.resourceClaims; `unknown` = not generated yet,
+ * `none` = the pod needs none.
  */
-export function claimNameOf(pod: ClaimingPod, claim: PodResourceClaim): ClaimName | undefined {
+export type ClaimName =
+  | "unknown"
+  | "none"
+  | {
+      readonly name: string;
+      /** Whether the claim was generated from a template: then the pod must own it. */
+      readonly isGenerated: boolean;
+    };
+
+export function claimNameOf(pod: ClaimingPod, claim: PodResourceClaim): ClaimName {
   if (claim.resourceClaimName !== undefined) {
     return { name: claim.resourceClaimName, isGenerated: false };
   }
-  const { namespace = "", name } = pod.metadata;
-  if (claim.resourceClaimTemplateName === undefined) {
-    const entry = `pod "${namespace}/${name}", spec.resourceClaim "${claim.name}"`;
-    throw new ClaimFault(`${entry}: none of the supported fields are set`);
-  }
   const statuses = pod.status?.resourceClaimStatuses ?? [];
-  const status = statuses.find((each) => each.name === claim.name);
-  if (status === undefined) {
-    throw new ClaimFault(`pod "${namespace}/${name}": ResourceClaim not created yet`);
-  }
+  const status = statuses.find(({ name }) => name === claim.name);
+  if (status === undefined) return "unknown";
   const { resourceClaimName } = status;
-  return resourceClaimName === undefined
-    ? undefined
-    : { name: resourceClaimName, isGenerated: true };
+  return resourceClaimName === undefined ? "none" : { name: resourceClaimName, isGenerated: true };
 }
 
 /** Keys (`namespace/name`) of the pod's claims with known names. */
@@ -62,7 +55,7 @@ export function claimKeysOf(pod: ClaimingPod): readonly string[] {
 }
 
 /** @throws ClaimFault if the claim was not generated for the pod */
-function checkClaimOwner(claim: ResourceClaim, pod: ClaimingPod): void {
+export function checkClaimOwner(claim: ResourceClaim, pod: ClaimingPod): void {
   const { namespace = "", name } = pod.metadata;
   const owner = claim.metadata.ownerReferences?.find((each) => each.controller === true);
   if (claim.metadata.namespace === namespace && owner?.uid === pod.metadata.uid) return;
@@ -75,7 +68,7 @@ function checkClaimOwner(claim: ResourceClaim, pod: ClaimingPod): void {
 /**
  * Finds the claims of a pod. Returns them by the names of their entries in spec.resourceClaims.
  * @param get finds a claim by `namespace/name`
- * @throws ClaimFault if one is missing, is being deleted or belongs to another pod
+ * @throws ClaimFault if one is missing, not generated yet, being deleted or generated for another pod
  */
 export function claimsOfPod(
   pod: ClaimingPod,
@@ -84,7 +77,8 @@ export function claimsOfPod(
   const found = new Map<string, ResourceClaim>();
   for (const each of pod.spec?.resourceClaims ?? []) {
     const claimName = claimNameOf(pod, each);
-    if (claimName === undefined) continue;
+    if (claimName === "none") continue;
+    if (claimName === "unknown") throw notGenerated(pod, each);
     const key = `${pod.metadata.namespace ?? ""}/${claimName.name}`;
     const claim = get(key);
     if (claim === undefined) {
@@ -97,6 +91,15 @@ export function claimsOfPod(
     found.set(each.name, claim);
   }
   return found;
+}
+
+function notGenerated({ metadata }: ClaimingPod, claim: PodResourceClaim): ClaimFault {
+  const pod = `pod "${metadata.namespace ?? ""}/${metadata.name}"`;
+  if (claim.resourceClaimTemplateName !== undefined) {
+    return new ClaimFault(`${pod}: ResourceClaim not created yet`);
+  }
+  const entry = `spec.resourceClaim "${claim.name}"`;
+  return new ClaimFault(`${pod}, ${entry}: none of the supported fields are set`);
 }
 
 /** Whether the claim is reserved for the pod. */

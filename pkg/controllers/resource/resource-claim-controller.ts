@@ -1,5 +1,5 @@
 import { type Handle, type Informer, objectKey, CoreEventRecorder } from "#client";
-import { claimKeysOf } from "#dynamic-resource-allocation";
+import { checkClaimOwner, claimKeysOf, claimNameOf } from "#dynamic-resource-allocation";
 import {
   type Pod,
   type PodResourceClaim,
@@ -12,7 +12,7 @@ import { type ControllerContext, newWorkQueue } from "../controller-context.ts";
 import { isServed } from "../is-served.ts";
 import { ClaimGenerator } from "./claim-generator.ts";
 import { ClaimRelease } from "./claim-release.ts";
-import { checkOwner, claimNameOf, isDone, isOwner } from "./pod-claims.ts";
+import { isDone, isOwner } from "./pod-claims.ts";
 
 export interface ResourceClaimOptions {
   readonly resourceClaimWorkers: number;
@@ -150,7 +150,7 @@ class PodClaimSync {
       if (typeof found === "string") continue;
       const claim = this.claims.get(`${pod.metadata.namespace}/${found.name}`);
       if (claim === undefined) return;
-      if (found.isGenerated) checkOwner(claim, pod);
+      if (found.isGenerated) checkClaimOwner(claim, pod);
       const { allocation, reservedFor = [] } = claim.status ?? {};
       const { name, uid } = pod.metadata;
       const isReserved = reservedFor.some((each) => each.uid === uid);
