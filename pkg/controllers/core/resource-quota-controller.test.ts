@@ -43,7 +43,7 @@ describe("resourcequota-controller", () => {
     await run.until(usedIs("1", "0"));
   });
 
-  it("does not recalculate when an object that only counts is updated", async () => {
+  it("does not recalculate when an object changes of which only the number counts", async () => {
     await makeQuota();
     await run.until(usedIs("2", "0"));
     await new Promise((resolve) => setTimeout(resolve, 250));
