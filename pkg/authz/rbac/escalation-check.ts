@@ -79,11 +79,11 @@ class EscalationCheck {
     const { object, old, request } = this.attributes;
     const { plural } = request.resource;
     if (await this.may("escalate", { resource: plural, name: request.name })) return;
+    this.requireHeld(object.rules ?? []);
     const aggregates = Boolean(object.aggregationRule ?? old?.aggregationRule);
     if (aggregates && this.problem(fullAuthority) !== "") {
       throw this.forbidden("must have cluster-admin privileges to use the aggregationRule");
     }
-    this.requireHeld(object.rules ?? []);
   }
 
   async checkBinding(): Promise<void> {
@@ -110,8 +110,8 @@ class EscalationCheck {
     { resource, name }: { readonly resource: string; readonly name: string },
   ): Promise<boolean> {
     const { namespace, resource: written } = this.attributes.request;
-    const { group, version } = written;
-    const request = resourceRequestInfo({ verb, group, version, namespace, resource, name });
+    const { group } = written;
+    const request = resourceRequestInfo({ verb, group, version: "*", namespace, resource, name });
     const decision = await this.options.authorizer.authorize({ user: this.user, request });
     return decision.verdict === "allow";
   }
