@@ -43,13 +43,13 @@ export async function runPostStartHooks(assembly: Assembly): Promise<void> {
 }
 
 /**
- * Stores the bootstrap objects. Returns whether the Service `kubernetes` is among them; if not, it is created
- * once the port is known.
+ * Stores the bootstrap objects. Returns whether the Service `kubernetes` is surely among them; otherwise it
+ * is created, unless it exists, once the port is known.
  */
 async function storeBootstrapObjects(assembly: Assembly): Promise<boolean> {
   const { inherited, options, postStartHooks } = assembly;
   if (inherited !== undefined) {
-    // A fork has the objects of its original; its Service is right if neither has a port.
+    // A fork has the objects of its original; its Service is only looked for if one of them has a port.
     postStartHooks.skip(bootstrapHooks);
     return !inherited.hasPort && options.port === undefined;
   }
