@@ -139,6 +139,20 @@ describe("garbage-collector-controller, when other clients write", () => {
     await run.until(async () => (await run.test.names(maps)).length === 0);
   });
 
+  it("leaves a cluster-scoped object with a namespaced owner as it is", async () => {
+    const classes = "scheduling.k8s.io/v1/priorityclasses/";
+    const map = await make("map");
+    const absent = { apiVersion: "scheduling.k8s.io/v1", kind: "PriorityClass", uid: "absent" };
+    const post = (name: string, ownerReferences: readonly object[]) =>
+      run.test.post(classes, { metadata: { name, ownerReferences }, value: 1 });
+    await post("invalid", [{ ...absent, name: "absent" }, map]);
+    // It is read, and so is its absent owner.
+    await run.until(async () => run.calls("get", "priorityclasses") >= 2);
+    await post("valid", [{ ...absent, name: "absent" }]);
+    await run.until(async () => !(await run.test.names(classes)).includes("valid"));
+    assert.equal(run.calls("patch", "priorityclasses"), 0);
+  });
+
   it("deletes an object that is changed otherwise", async () => {
     const owner = await make("owner");
     await make("child", [owner]);

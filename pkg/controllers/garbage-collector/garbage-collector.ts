@@ -113,6 +113,8 @@ class GarbageCollector {
 
   private async processOwnerReferences(node: Node): Promise<void> {
     const states = await Promise.all(node.owners.map((owner) => this.ownerState(node, owner)));
+    // A cluster-scoped object cannot have a namespaced owner: with such a reference it is never collected.
+    if (states.includes("invalid")) return;
     // An owner whose kind is not served may still exist.
     if (states.includes("unknown")) {
       this.unresolved.add(node.uid);
@@ -136,12 +138,11 @@ class GarbageCollector {
   private async ownerState(
     node: Node,
     owner: OwnerReference,
-  ): Promise<"solid" | "waiting" | "gone" | "unknown"> {
+  ): Promise<"solid" | "waiting" | "gone" | "unknown" | "invalid"> {
     if (this.deleted.has(owner.uid)) return "gone";
     const resource = this.monitors.resourceOf(owner.apiVersion, owner.kind);
     if (resource === undefined) return "unknown";
-    // Invalid: a cluster-scoped object cannot have a namespaced owner. It is never collected.
-    if (resource.namespaced && node.namespace === "") return "solid";
+    if (resource.namespaced && node.namespace === "") return "invalid";
     const namespace = resource.namespaced ? node.namespace : "";
     const found = await this.read(resource, { namespace, name: owner.name });
     if (found === undefined || found.uid !== owner.uid) return "gone";
