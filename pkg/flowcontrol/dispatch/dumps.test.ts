@@ -38,7 +38,7 @@ describe("dumps", () => {
         "catch-all,         0,            false,  false,       0,               " +
           "1,                 1,                  0,                0,                0",
         "fair,              1,            false,  false,       1,               " +
-          "2,                 2,                  2,                1,                1",
+          "2,                 2,                  2,                0,                2",
         "",
       ].join("\n"),
     );

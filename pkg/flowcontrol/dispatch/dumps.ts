@@ -68,7 +68,9 @@ export function priorityLevelTable(levels: Levels): string {
   const rows = levels.map(({ name, isQuiescing, queueSet: { accounts, queues, isIdle } }): Row => {
     const active = queues.nonEmpty().length;
     const { requestsWaiting, requestsExecuting, dispatched } = accounts;
-    const { rejected, timedOut, cancelled } = accounts;
+    const { rejected, cancelled } = accounts;
+    // Kubernetes counts requests that waited too long as cancelled, and none as timed out.
+    const timedOut = 0;
     const now = [name, active, isIdle, isQuiescing, requestsWaiting, requestsExecuting];
     return [...now, dispatched, rejected, timedOut, cancelled];
   });

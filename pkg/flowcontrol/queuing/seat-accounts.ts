@@ -20,7 +20,7 @@ export class SeatAccounts {
   requestsWaiting = 0;
   dispatched = 0;
   rejected = 0;
-  timedOut = 0;
+  /** Requests whose client disconnected, or whose time to wait passed. */
   cancelled = 0;
 
   constructor(private readonly parts: AccountParts) {}
@@ -74,8 +74,7 @@ export class SeatAccounts {
   /** Counts a rejection on arrival, or after `dequeued`. */
   rejectedFor(reason: RejectionReason, now: number): void {
     this.rejected++;
-    if (reason === "time-out") this.timedOut++;
-    else if (reason === "cancelled") this.cancelled++;
+    if (reason === "time-out" || reason === "cancelled") this.cancelled++;
     this.demandChanged(now);
   }
 
