@@ -111,7 +111,7 @@ async function exchange(
         ...headers,
         "content-type": "application/json",
         "content-length": bytes.byteLength,
-        accept: "application/json",
+        accept: "application/json, */*",
         host: url.host,
       },
       agent: agent ?? false,
