@@ -139,4 +139,6 @@ export const flowSchema = kind(flowSchemaV1, {
     ageOf(object, context),
     isDangling(object),
   ],
+  // Objects of equal precedence keep the order of the list, which is by name.
+  rowOrder: (left, right) => left.spec.matchingPrecedence - right.spec.matchingPrecedence,
 });

@@ -36,6 +36,8 @@ export interface Kind<Hub = any> {
   readonly row: (object: Hub, context: RowContext) => readonly Cell[];
   /** Conditions of the object's table row, such as Completed of a pod. */
   readonly rowConditions?: (object: Hub) => readonly RowCondition[];
+  /** Order of the rows of a Table; absent = that of the list. */
+  readonly rowOrder?: (left: Hub, right: Hub) => number;
   /**
    * Selectable fields beside metadata.name and metadata.namespace: label -> value of the object.
    */
@@ -364,6 +366,7 @@ export interface KindDeclaration<Hub> extends Pick<
   readonly rules?: Partial<KindRules>;
   readonly hooks?: KindHooks<Hub>;
   readonly rowConditions?: (object: Hub) => readonly RowCondition[];
+  readonly rowOrder?: (left: Hub, right: Hub) => number;
   readonly selectableFields?: Readonly<Record<string, (object: Hub) => string>>;
   readonly custom?: CustomKind;
 }

@@ -69,7 +69,7 @@ export async function writeList(
     writer.write(indenter === undefined ? piece : indenter.feed(textOf(piece)));
   const turn = turnOf(writer);
   let count = 0;
-  for await (const items of list.chunks) {
+  for await (const items of orderedChunks(list, view)) {
     for (const item of items) {
       const wait = turn();
       if (wait !== undefined) await wait;
@@ -86,6 +86,15 @@ export async function writeList(
   if (count === 0) await put(shape.head(factsOf(list), true));
   await put(shape.tail(factsOf(list), count === 0));
   await writer.end();
+}
+
+/** The items in the order of their rows, for which they are collected. */
+async function* orderedChunks(list: ItemList, { table, resource }: ListView) {
+  const { rowOrder } = resource.kind;
+  if (table === undefined || rowOrder === undefined) return yield* list.chunks;
+  const items: Item[] = [];
+  for await (const item of list.items) items.push(item);
+  yield items.sort((left, right) => rowOrder(left.object, right.object));
 }
 
 const openList = 0x5b;

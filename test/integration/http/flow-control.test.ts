@@ -322,6 +322,22 @@ describe("flow control", () => {
     }
   });
 
+  it("lists FlowSchemas in tables by precedence", async () => {
+    subject = await Subject.start();
+    const accept = "application/json;as=Table;v=v1;g=meta.k8s.io";
+    const table = await subject.fetch(`${group}/flowschemas`, undefined, { headers: { accept } });
+    const { rows } = (await table.json()) as { rows: { cells: [string, string, number] }[] };
+    const precedences = rows.map(({ cells }) => cells[2]);
+    assert.equal(rows[0]?.cells[0], "exempt");
+    assert.deepEqual(
+      precedences,
+      [...precedences].sort((a, b) => a - b),
+    );
+    const list = await subject.fetch(`${group}/flowschemas`);
+    const { items } = (await list.json()) as { items: { metadata: { name: string } }[] };
+    assert.equal(items[0]?.metadata.name, "catch-all");
+  });
+
   it("serves its debug dumps to authorized users only", async () => {
     subject = await Subject.start();
     for (const table of ["dump_priority_levels", "dump_queues", "dump_requests"]) {
