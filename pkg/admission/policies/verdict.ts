@@ -1,4 +1,4 @@
-import { StatusError } from "#meta";
+import { escapeHtml, StatusError } from "#meta";
 import type { AdmissionAttributes } from "#registry";
 import { forbiddenRequest } from "../objects.ts";
 import type { BoundPolicy } from "./policy.ts";
@@ -23,7 +23,8 @@ interface Denial {
 export class PolicyDecision {
   readonly warnings: string[] = [];
   readonly #denials: Denial[] = [];
-  readonly #recorded: object[] = [];
+  /** The first failure to audit: as in Kubernetes, an annotation keeps its first value. */
+  #recorded: object | undefined;
   readonly #annotations = new Map<string, Set<string>>();
 
   /** Records a misconfigured policy or binding, which denies regardless of validationActions. */
@@ -45,13 +46,13 @@ export class PolicyDecision {
       this.warnings.push(`Validation failed for ${of}: ${message}`);
     }
     if (validationActions.includes("Audit")) {
-      this.#recorded.push({
+      this.#recorded ??= {
         message,
         policy: policyName,
         binding: bindingName,
         expressionIndex: index,
         validationActions,
-      });
+      };
     }
   }
 
@@ -64,9 +65,9 @@ export class PolicyDecision {
   finish(attributes: AdmissionAttributes, api: string): void {
     const { notes } = attributes.request;
     for (const [key, values] of this.#annotations) notes?.annotate(key, [...values].join(", "));
-    if (this.#recorded.length > 0) {
+    if (this.#recorded !== undefined) {
       const key = `validation.policy.admission.${api}/validation_failure`;
-      notes?.annotate(key, JSON.stringify(this.#recorded));
+      notes?.annotate(key, escapeHtml(JSON.stringify([this.#recorded])));
     }
     const [first] = this.#denials;
     if (first !== undefined) throw deniedBy(attributes, first);

@@ -222,7 +222,10 @@ describe("validating admission policies", () => {
       await policy(
         "p7",
         {
-          validations: [{ expression: "false", message: "never good" }],
+          validations: [
+            { expression: "false", message: "never <good>" },
+            { expression: "false", message: "never either" },
+          ],
           auditAnnotations: [{ key: "name", valueExpression: "'is ' + object.metadata.name" }],
         },
         { validationActions: ["Warn", "Audit"] },
@@ -230,9 +233,9 @@ describe("validating admission policies", () => {
       const { status, warnings } = await create("w");
       assert.equal(status, 201);
       const of = "ValidatingAdmissionPolicy 'p7' with binding 'p7-binding'";
-      assert.match(warnings, new RegExp(`299 - "Validation failed for ${of}: never good"`));
+      assert.match(warnings, new RegExp(`299 - "Validation failed for ${of}: never <good>"`));
       const deleted = await send(server, "DELETE", `${configMaps}/w`);
-      assert.match(deleted.warnings, /never good/);
+      assert.match(deleted.warnings, /never either/);
     } finally {
       configured.length = 0;
       server = before;
@@ -245,9 +248,10 @@ describe("validating admission policies", () => {
     );
     assert.equal(event.annotations["p7/name"], "is w");
     const recorded = event.annotations["validation.policy.admission.k8s.io/validation_failure"];
+    assert.match(recorded, /never \\u003cgood\\u003e/);
     assert.deepEqual(JSON.parse(recorded), [
       {
-        message: "never good",
+        message: "never <good>",
         policy: "p7",
         binding: "p7-binding",
         expressionIndex: 0,
