@@ -48,11 +48,19 @@ export function mustNotChange(
 export function unsupported(
   problems: Problems,
   path: Path,
-  { value, supported }: { readonly value: unknown; readonly supported: readonly string[] },
+  { value, supported, isQuoted = false }: UnsupportedValue,
 ): void {
   const list = supported.map((each) => JSON.stringify(each)).join(", ");
   const detail = `supported values: ${list}`;
-  problems.add({ type: "FieldValueNotSupported", field: path.toString(), value, detail });
+  const field = path.toString();
+  problems.add({ type: "FieldValueNotSupported", field, value, isQuoted, detail });
+}
+
+interface UnsupportedValue {
+  readonly value: unknown;
+  readonly supported: readonly string[];
+  /** See `FieldProblem`. */
+  readonly isQuoted?: boolean;
 }
 
 /** Reports an `Invalid value` for each message. */

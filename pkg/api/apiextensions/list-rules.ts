@@ -23,14 +23,22 @@ export function checkMergeExtensions(schema: JsonSchema, path: Path, problems: P
     needsType("object", mapTypeField);
     const supported = ["atomic", "granular"];
     if (!supported.includes(mapType)) {
-      unsupported(problems, path.child(mapTypeField), { value: mapType, supported });
+      unsupported(problems, path.child(mapTypeField), {
+        value: mapType,
+        supported,
+        isQuoted: true,
+      });
     }
   }
   const listType = schema[listTypeField];
   const listTypes = ["atomic", "set", "map"];
   if (listType !== undefined) needsType("array", listTypeField);
   if (listType !== undefined && !listTypes.includes(listType)) {
-    unsupported(problems, path.child(listTypeField), { value: listType, supported: listTypes });
+    unsupported(problems, path.child(listTypeField), {
+      value: listType,
+      supported: listTypes,
+      isQuoted: true,
+    });
   }
   if ((schema[listMapKeysField] ?? []).length === 0) return;
   const detail = "must be map if x-kubernetes-list-map-keys is non-empty";

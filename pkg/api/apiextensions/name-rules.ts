@@ -8,7 +8,7 @@ export function checkEnumerated(
   { supported, problems }: { readonly supported: readonly string[]; readonly problems: Problems },
 ): void {
   if (value === "") problems.required(path);
-  else if (!supported.includes(value)) problems.notSupported(path, value, supported);
+  else if (!supported.includes(value)) problems.notSupportedText(path, value, supported);
 }
 
 export function checkLabel(name: string, path: Path, problems: Problems): void {

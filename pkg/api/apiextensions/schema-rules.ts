@@ -259,7 +259,7 @@ function checkSupported(schema: JsonSchema, path: Path, context: SchemaContext):
   const { problems, noDefaults, inMetadata, ratcheting } = context;
   const { type = "" } = schema;
   if (!isJsonType(type) && !ratcheting.allowsInvalidTypes) {
-    problems.notSupported(path.child("type"), type, jsonTypes);
+    problems.notSupportedText(path.child("type"), type, jsonTypes);
   }
   const refuse = (field: keyof JsonSchema, isPresent: boolean) => {
     if (isPresent) problems.forbidden(path.child(field), `${field} is not supported`);

@@ -28,7 +28,7 @@ function validate({ target }: Binding, problems: Problems): void {
   if (target.kind && target.kind !== "Node") {
     // `<empty>` is Kubernetes' spelling for an absent kind, which is accepted as well.
     const supported = ["Node", "<empty>"];
-    unsupported(problems, path.child("kind"), { value: target.kind, supported });
+    unsupported(problems, path.child("kind"), { value: target.kind, supported, isQuoted: true });
   }
   if (!target.name) problems.required(path.child("name"));
 }

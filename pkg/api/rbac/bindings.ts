@@ -78,10 +78,18 @@ function checkRoleRef(
 ): void {
   const path = Path.of("roleRef");
   if (apiGroup !== group) {
-    unsupported(problems, path.child("apiGroup"), { value: apiGroup, supported: [group] });
+    unsupported(problems, path.child("apiGroup"), {
+      value: apiGroup,
+      supported: [group],
+      isQuoted: true,
+    });
   }
   if (!roleKinds.includes(kind)) {
-    unsupported(problems, path.child("kind"), { value: kind, supported: roleKinds });
+    unsupported(problems, path.child("kind"), {
+      value: kind,
+      supported: roleKinds,
+      isQuoted: true,
+    });
   }
   const namePath = path.child("name");
   if (name === "") problems.required(namePath);
@@ -95,7 +103,11 @@ function checkSubject(
 ): void {
   if (name === "") problems.required(path.child("name"));
   if (!subjectKinds.includes(kind)) {
-    return unsupported(problems, path.child("kind"), { value: kind, supported: subjectKinds });
+    return unsupported(problems, path.child("kind"), {
+      value: kind,
+      supported: subjectKinds,
+      isQuoted: true,
+    });
   }
   const isAccount = kind === "ServiceAccount";
   if (isAccount && name !== "") {
@@ -104,7 +116,11 @@ function checkSubject(
   }
   const expected = isAccount ? "" : group;
   if (apiGroup !== expected) {
-    unsupported(problems, path.child("apiGroup"), { value: apiGroup, supported: [expected] });
+    unsupported(problems, path.child("apiGroup"), {
+      value: apiGroup,
+      supported: [expected],
+      isQuoted: true,
+    });
   }
   if (isAccount && !isNamespaced && !namespace) problems.required(path.child("namespace"));
 }

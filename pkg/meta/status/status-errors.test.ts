@@ -90,3 +90,13 @@ describe("status errors", () => {
     assert.deepEqual(errors.expired("old", "token").status.metadata, { continue: "token" });
   });
 });
+
+describe("texts of unsupported values", () => {
+  const text = (more: object) =>
+    errors.problemText({ type: "FieldValueNotSupported", field: "a", detail: "", ...more });
+
+  it("are JSON, or quoted if the value is a string in Go", () => {
+    assert.equal(text({ value: "<a&b>" }), 'Unsupported value: "\\u003ca\\u0026b\\u003e"');
+    assert.equal(text({ value: "<a&b>", isQuoted: true }), 'Unsupported value: "<a&b>"');
+  });
+});

@@ -372,8 +372,15 @@ const withoutValue: ReadonlySet<ProblemType> = new Set([
 export function problemText(problem: FieldProblem): string {
   const title = titles[problem.type];
   const isShown = "value" in problem && !withoutValue.has(problem.type);
-  const subject = isShown ? `${title}: ${valueText(problem.value)}` : title;
+  const subject = isShown ? `${title}: ${shownValue(problem)}` : title;
   return problem.detail === "" ? subject : `${subject}: ${problem.detail}`;
+}
+
+/** Unsupported values have Go types of their own, except texts: they are printed as JSON. */
+function shownValue({ type, value, isQuoted }: FieldProblem): string {
+  const isJson = type === "FieldValueNotSupported" && isQuoted !== true;
+  const isText = typeof value === "string";
+  return isJson && isText ? escapedForHtml(JSON.stringify(value)) : valueText(value);
 }
 
 function valueText(value: unknown): string {

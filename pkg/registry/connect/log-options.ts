@@ -43,7 +43,7 @@ export function logOptions(
   if (stream !== undefined && !gates("PodLogsQuerySplitStreams")) {
     problems.forbidden(Path.of("stream"), "may not be specified");
   } else if (stream !== undefined && !streams.includes(stream)) {
-    problems.notSupported(Path.of("stream"), stream, streams);
+    problems.notSupportedText(Path.of("stream"), stream, streams);
   }
   if (!problems.empty) throw invalid({ group: "", kind: "PodLogOptions" }, pod, problems);
   return options;

@@ -22,6 +22,8 @@ export interface FieldProblem {
   /** Dotted path, as in `spec.ports[0].name`. The renderer writes `<nil>` for "". */
   readonly field: string;
   readonly value?: unknown;
+  /** Whether Go prints the value quoted, as its type is string, and not as JSON. */
+  readonly isQuoted?: boolean;
   readonly detail: string;
 }
 
@@ -133,11 +135,17 @@ export class Problems {
   notFound(path: Path, value: unknown): void {
     this.note("FieldValueNotFound", path, { value, detail: "" });
   }
-  /** `Unsupported value: "x": supported values: "A", "B"`, with the supported values sorted. */
+  /**
+   * `Unsupported value: "x": supported values: "A", "B"`, with the supported values sorted. The value has a
+   * Go type of its own, which is printed as JSON.
+   */
   notSupported(path: Path, value: unknown, supported: Iterable<string>): void {
-    const names = [...supported].sort();
-    const detail = names.length > 0 ? `supported values: ${names.map(quoted).join(", ")}` : "";
-    this.note("FieldValueNotSupported", path, { value, detail });
+    this.note("FieldValueNotSupported", path, { value, detail: supportedValues(supported) });
+  }
+  /** As `notSupported`, for a value of Go's type string. */
+  notSupportedText(path: Path, value: string, supported: Iterable<string>): void {
+    const detail = supportedValues(supported);
+    this.note("FieldValueNotSupported", path, { value, isQuoted: true, detail });
   }
   tooLong(path: Path, value: unknown, maxBytes: number): void {
     const limit = `may not be more than ${maxBytes} ${maxBytes === 1 ? "byte" : "bytes"}`;
@@ -156,6 +164,11 @@ export class Problems {
       isReported ? { type, field: path.toString(), ...more } : { type, ...discardedProblem },
     );
   }
+}
+
+function supportedValues(supported: Iterable<string>): string {
+  const names = [...supported].sort();
+  return names.length > 0 ? `supported values: ${names.map(quoted).join(", ")}` : "";
 }
 
 function quoted(text: string): string {

@@ -76,7 +76,7 @@ export function writeOptions(
   const fieldValidation = query.get("fieldValidation") ?? "";
   if (!/^(Strict|Warn|Ignore|)$/.test(fieldValidation)) {
     const supported = ["", "Ignore", "Strict", "Warn"];
-    problems.notSupported(Path.of("fieldValidation"), fieldValidation, supported);
+    problems.notSupportedText(Path.of("fieldValidation"), fieldValidation, supported);
   }
   throwIfAny(problems, kind, domain);
   return {

@@ -210,7 +210,7 @@ class ValueWalk {
     this.report(() => {
       const values = (schema.source.enum ?? []).map((each) => goQuote(enumText(each)));
       const detail = `supported values: ${values.join(", ")}`;
-      return { type: "FieldValueNotSupported", value: inGoOrder(value), detail };
+      return { type: "FieldValueNotSupported", value: inGoOrder(value), isQuoted: true, detail };
     });
   }
 

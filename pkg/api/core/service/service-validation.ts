@@ -313,7 +313,7 @@ function checkDistribution(
     ? ["PreferClose", "PreferSameZone", "PreferSameNode"]
     : ["PreferClose"];
   if (supported.includes(value)) return;
-  unsupported(problems, spec.child("trafficDistribution"), { value, supported });
+  unsupported(problems, spec.child("trafficDistribution"), { value, supported, isQuoted: true });
 }
 
 /** Validates status.loadBalancer, which only type LoadBalancer may set. */

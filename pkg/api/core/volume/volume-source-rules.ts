@@ -142,7 +142,7 @@ export function checkAzureDisk(
   if (!diskKinds.includes(kind)) problems.notSupported(path.child("kind"), kind, diskKinds);
   const form = kind === "Managed" ? managedDisk : blobDisk;
   const start = kind === "Managed" ? "/subscriptions/" : "https://";
-  if (!diskURI.startsWith(start)) problems.notSupported(path.child("diskURI"), diskURI, [form]);
+  if (!diskURI.startsWith(start)) problems.notSupportedText(path.child("diskURI"), diskURI, [form]);
 }
 
 export function checkGitRepo(

@@ -74,7 +74,7 @@ export function checkFieldReference(
     return invalidEach(problems, path, { value: name, messages: isQualifiedName(name) });
   }
   const field = fieldPath === "spec.host" ? "spec.nodeName" : fieldPath;
-  if (!fields.includes(field)) problems.notSupported(fieldPathPath, field, fields);
+  if (!fields.includes(field)) problems.notSupportedText(fieldPathPath, field, fields);
 }
 
 const amounts = ["limits", "requests"].flatMap((list) =>
@@ -104,7 +104,7 @@ export function checkResourceReference(
   if (inVolume && !containerName) problems.required(path.child("containerName"));
   else if (resource === "") problems.required(path.child("resource"));
   else if (!amounts.includes(resource) && !/^(limits|requests)\.hugepages-/.test(resource)) {
-    problems.notSupported(path.child("resource"), resource, amounts);
+    problems.notSupportedText(path.child("resource"), resource, amounts);
   }
   if (divisor === undefined || Quantity.parse(divisor).isZero) return;
   const [units, called] = unitsOf(resource) ?? [];
