@@ -24,6 +24,12 @@ export class Series {
     while (bucket < bounds.length && value > bounds[bucket]!) bucket++;
     if (bucket < bounds.length) this.counts[bucket]! += weight;
   }
+
+  reset(): void {
+    this.value = 0;
+    this.count = 0;
+    this.counts.fill(0);
+  }
 }
 
 /** A line of the Prometheus text format. */
@@ -61,6 +67,12 @@ export class Family {
   /** Removes the series with these values of the labels. */
   remove(values: readonly string[]): void {
     this.series.delete(values.join(separator));
+  }
+
+  /** Restarts counters and histograms at zero. Gauges are current values and do not change. */
+  reset(): void {
+    if (this.definition.kind === "gauge") return;
+    for (const single of this.series.values()) single.reset();
   }
 
   /** Values, and the aggregation of those of several processes, in the form of prom-client. */

@@ -61,6 +61,11 @@ export class ServerInstruments implements Instruments {
     this.refreshers.push(refresh);
   }
 
+  /** Resets all metrics, or those with these names. */
+  reset(names: Iterable<string> = this.families.keys()): void {
+    for (const name of names) this.families.get(name)?.reset();
+  }
+
   async refresh(): Promise<void> {
     await Promise.all(this.refreshers.map((refresh) => refresh()));
   }

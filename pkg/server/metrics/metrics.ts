@@ -112,6 +112,12 @@ export class PrometheusMetrics {
     return print(registry, names);
   }
 
+  /** Resets the counters and histograms of this process; `slis` = only those of `/metrics/slis`. */
+  reset(pages: "all" | "slis"): void {
+    const slis = Object.values(healthMetrics).map(({ name }) => name);
+    this.instruments.reset(pages === "slis" ? slis : undefined);
+  }
+
   /** The metrics of this process only. */
   async snapshot(): Promise<MetricsSnapshot> {
     return (await this.current()).getMetricsAsJSON();

@@ -89,9 +89,15 @@ export function documentRoutes(parts: DocumentParts): Router<RequestState> {
   router.all(patterns.health, async ({ state: { exchange, info, query } }, next) => {
     if (!(await health.serve(exchange, info.path, query))) await next();
   });
-  router.all("/metrics", async ({ state }) => sendMetrics(state.exchange, await metrics.text()));
-  router.all("/metrics/slis", async ({ state }) => {
-    sendMetrics(state.exchange, await metrics.slis());
+  router.all("/metrics", async ({ state: { exchange } }) => {
+    if (exchange.method !== "DELETE") return sendMetrics(exchange, await metrics.text());
+    metrics.reset("all");
+    sendReset(exchange);
+  });
+  router.all("/metrics/slis", async ({ state: { exchange } }) => {
+    if (exchange.method !== "DELETE") return sendMetrics(exchange, await metrics.slis());
+    metrics.reset("slis");
+    sendReset(exchange);
   });
   router.all(patterns.debug, async ({ state: { exchange, info, query } }, next) => {
     const maxProfileMs = limits.requestTimeout;
@@ -135,6 +141,11 @@ function sendMetrics(exchange: Exchange, text: string): void {
     "content-type": "text/plain; version=0.0.4; charset=utf-8; escaping=underscores",
   };
   sendResponse(exchange, { status: 200, headers }, text);
+}
+
+function sendReset(exchange: Exchange): void {
+  const headers = { "content-type": "text/plain; charset=utf-8" };
+  sendResponse(exchange, { status: 200, headers }, "metrics reset\n");
 }
 
 /** @throws StatusError 405 unless the method is GET, 406 unless Accept matches the content type */

@@ -282,4 +282,14 @@ describe("metrics of a server", () => {
       before = now;
     }
   });
+
+  it("are reset by DELETE", async () => {
+    await post("/api/v1/namespaces/default/secrets", { metadata: { name: "reset" } });
+    const created = /^apiserver_request_total\{verb="POST".*resource="secrets".*\} (\d+)$/m;
+    assert.notEqual(created.exec(await metrics())?.[1] ?? "0", "0");
+    const reset = await server.fetch("/metrics", { method: "DELETE" });
+    assert.equal(reset.headers.get("content-type"), "text/plain; charset=utf-8");
+    assert.equal(await reset.text(), "metrics reset\n");
+    assert.equal(created.exec(await metrics())?.[1] ?? "0", "0");
+  });
 });
