@@ -4,6 +4,7 @@ export {
   parseCertificates,
 } from "./certificates/certificate-authorities.ts";
 export { BootstrapTokenAuthenticator } from "./tokens/bootstrap-tokens.ts";
+export { hasSpacedToken } from "./tokens/bearer-token.ts";
 export { TokenCache } from "./tokens/token-cache.ts";
 export {
   type ClusterAuthenticationInfo,

@@ -11,3 +11,9 @@ export function bearerToken({ authorization }: Credentials): string | undefined 
   const [scheme = "", token = ""] = (authorization[0] ?? "").trim().split(" ");
   return scheme.toLowerCase() === "bearer" && token !== "" ? token : undefined;
 }
+
+/** Whether the Authorization header has a token after more than one space, which is ignored. */
+export function hasSpacedToken({ authorization }: Credentials): boolean {
+  const [scheme = "", token, ...rest] = (authorization[0] ?? "").trim().split(" ");
+  return scheme.toLowerCase() === "bearer" && token === "" && rest.length > 0;
+}

@@ -347,6 +347,19 @@ describe("authentication", () => {
     assert.equal((await call({ path: "/livez", token: "wrong" })).code, 401);
   });
 
+  it("ignores a token after extra space, with a warning", async () => {
+    const statusAfter = async (pathname: string, authorization: string) => {
+      const response = await server.fetch(pathname, { headers: { authorization } });
+      await response.text();
+      return [response.status, response.headers.get("warning")];
+    };
+    const told = "contains extra space before the bearer token, and is ignored";
+    const warning = `299 - "the provided Authorization header ${told}"`;
+    assert.deepEqual(await statusAfter("/livez", "Bearer  token"), [200, warning]);
+    assert.deepEqual(await statusAfter("/version", "bearer  token"), [401, warning]);
+    assert.deepEqual(await statusAfter("/version", "Bearer token"), [401, null]);
+  });
+
   it("accepts a token in a WebSocket subprotocol, and selects another subprotocol", async () => {
     const watch = (token: string) =>
       new Promise<readonly unknown[]>((resolve, reject) => {

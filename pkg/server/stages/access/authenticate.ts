@@ -1,7 +1,9 @@
+import { hasSpacedToken } from "#authn";
 import { realClock, recoverAwaitable, chainAwaitable } from "#base";
 import { StatusError, unauthorized } from "#meta";
 import type { User } from "#request";
 import { auditRefusal } from "../audit.ts";
+import { warningHeaders } from "../../response/response-writer.ts";
 import type { Stage } from "../middleware-chain.ts";
 import type { Arrived, Authenticated, Parsed } from "../state.ts";
 import type { ServerParts } from "../server-parts.ts";
@@ -16,6 +18,10 @@ export function authenticate(parts: ServerParts): Stage<Arrived & Parsed, Authen
       const { authorization, certificate } = exchange;
       const headersBelow = (prefix: string) => exchange.headersBelow(prefix);
       const credentials = { authorization, certificate, headersBelow, path: info.path };
+      if (certificate === undefined && hasSpacedToken(credentials)) {
+        const [warning = ""] = warningHeaders([spacedTokenWarning]);
+        exchange.response.addHeader("warning", warning);
+      }
       let rejection: StatusError | undefined;
       let outcome: "failure" | "error" = "failure";
       const started = performance.now();
@@ -48,3 +54,6 @@ export function authenticate(parts: ServerParts): Stage<Arrived & Parsed, Authen
     },
   };
 }
+
+const spacedTokenWarning =
+  "the provided Authorization header contains extra space before the bearer token, and is ignored";
