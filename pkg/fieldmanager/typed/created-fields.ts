@@ -8,6 +8,7 @@ import {
   type Slices,
   sortedKeys,
   sortedKeysInSlices,
+  sortInSlices,
 } from "#base";
 import { fromJson, jsonMembers, resolved, type StructType, toJsonValue, type Type } from "#schema";
 import { type FieldSet, hasInner, isMember } from "../fieldpath/set.ts";
@@ -147,7 +148,10 @@ const openLevels = 2;
 
 /** As `everyValue`, in slices. */
 function* everyValueInSlices(shape: Shape, value: unknown, levels: number): Slices<string> {
-  const { map } = shape;
+  const { map, list } = shape;
+  if (levels > 0 && list !== undefined && list.relation !== "atomic" && Array.isArray(value)) {
+    return yield* everyItemInSlices(list, value);
+  }
   const isMap = map !== undefined && !map.atomic && isJsonObject(value);
   if (levels === 0 || !isMap) return everyValue(shape, value);
   let text = selfPrefix;
@@ -163,6 +167,26 @@ function* everyValueInSlices(shape: Shape, value: unknown, levels: number): Slic
     text += `,${fieldLabel(key)}:${node}`;
   }
   return text === selfPrefix ? leafJson : `${text}}`;
+}
+
+/** As `everyItem`, in slices. */
+function* everyItemInSlices(list: ListShape, items: readonly unknown[]): Slices<string> {
+  if (items.length <= sliceLength) return everyItem(list)(items, undefined);
+  const toPair = pairOf(list);
+  const pairs: Pair[] = [];
+  for (const item of items) if (pairs.push(toPair(item)) % sliceLength === 0) yield;
+  const ordered = yield* sortInSlices(pairs, orderOf(list));
+  let text = selfPrefix;
+  for (let from = 0; from < ordered.length;) {
+    // Items with equal keys are printed together.
+    let to = Math.min(from + sliceLength, ordered.length);
+    while (to < ordered.length && ordered[to]?.[0] === ordered[to - 1]?.[0]) to++;
+    const part = ordered.slice(from, to);
+    text += printPairs(part, (item) => everyValue(list.element, item));
+    from = to;
+    yield;
+  }
+  return `${text}}`;
 }
 
 /** Prints the path of an added JSON value and all paths below it. */
@@ -273,18 +297,23 @@ function everyList(list: ListShape, emitItem: Emit): Emit {
   const toPair = pairOf(list);
   return (items) => {
     if (items === null || items.length === 0) return leafJson;
-    let text = selfPrefix;
     const pairs = inOrder(list, items.map(toPair));
-    for (let index = 0; index < pairs.length; index++) {
-      const [label, item] = pairs[index] as Pair;
-      const isDuplicate = pairs[index + 1]?.[0] === label;
-      // Items with duplicate keys are managed as a whole.
-      const node = isDuplicate ? leafJson : emitItem(item, undefined);
-      while (pairs[index + 1]?.[0] === label) index++;
-      text += `,${label}:${node}`;
-    }
-    return `${text}}`;
+    return `${selfPrefix}${printPairs(pairs, emitItem)}}`;
   };
+}
+
+/** Prints sorted items, each after a comma. */
+function printPairs(pairs: readonly Pair[], emitItem: Emit): string {
+  let text = "";
+  for (let index = 0; index < pairs.length; index++) {
+    const [label, item] = pairs[index] as Pair;
+    const isDuplicate = pairs[index + 1]?.[0] === label;
+    // Items with duplicate keys are managed as a whole.
+    const node = isDuplicate ? leafJson : emitItem(item, undefined);
+    while (pairs[index + 1]?.[0] === label) index++;
+    text += `,${label}:${node}`;
+  }
+  return text;
 }
 
 /** An item and its path element as a JSON string; equal labels are equal elements. */

@@ -1,4 +1,12 @@
-import { assign, atOnce, deepClone, deepEqual, printJson, type Slices } from "#base";
+import {
+  assign,
+  atOnce,
+  deepClone,
+  deepCloneInSlices,
+  deepEqual,
+  printJson,
+  type Slices,
+} from "#base";
 import { Written } from "#schema";
 import { checkDepth, type JsonObject, PatchFault, WorkBudget } from "./patch-fault.ts";
 
@@ -37,7 +45,7 @@ export function* jsonPatchInSlices(
   operations: readonly PatchOperation[],
 ): Slices<unknown> {
   checkDepth(operations);
-  const run = new PatchRun(deepClone(document));
+  const run = new PatchRun(yield* deepCloneInSlices(document));
   for (const operation of operations) {
     yield;
     run.apply(operation ?? {});

@@ -237,10 +237,14 @@ export function prepareCreate({ request, object, hookContext, warnings }: Write)
 }
 
 /** Runs the kind's PrepareForUpdate, which for example keeps the stored status. */
-export function prepareUpdate({ request, object, old, hookContext }: Write): void {
+export function prepareUpdate(write: Write): Promise<void> | undefined {
+  const { request, object, old, hookContext, isLarge } = write;
   const { prepareUpdate } = request.resource.kind.hooks;
+  if (prepareUpdate === undefined) return undefined;
   // The hook moves parts of the old object into the new one, which must not share them.
-  prepareUpdate?.(object, deepClone(old), hookContext);
+  const prepare = (copy: any): void => prepareUpdate(object, copy, hookContext);
+  if (isLarge) return inTurns(deepCloneInSlices(old)).then(prepare);
+  return void prepare(deepClone(old));
 }
 
 /** Reserves cluster IPs and node ports and sets them in the Service. */

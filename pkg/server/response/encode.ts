@@ -23,6 +23,7 @@ import {
   fromJson,
   toJson,
   toJsonValue,
+  toJsonValueInSlices,
   toProtobuf,
   type StructType,
   type TypeMeta,
@@ -190,7 +191,8 @@ export function itemPieces(item: Item, format: Format): Awaitable<Pieces> {
 function* itemYaml(item: Item): Slices<string> {
   const object = servedObject(item);
   yield;
-  const value = toJsonValue(item.resource.struct, object, typeMetaOf(item.resource));
+  const { struct } = item.resource;
+  const value = yield* toJsonValueInSlices(struct, object, typeMetaOf(item.resource));
   yield;
   return yield* printYamlInSlices(value);
 }

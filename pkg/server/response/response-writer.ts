@@ -280,12 +280,25 @@ const maxTotalChars = 4096;
 /** Limit of characters of each warning if all together exceed the total. */
 const maxWarningChars = 256;
 
+/** The texts without duplicates, up to those that exceed the limit in total even if each is truncated. */
+function distinctWarnings(texts: readonly string[]): readonly string[] {
+  const distinct = new Set<string>();
+  let truncated = 0;
+  for (const text of texts) {
+    if (truncated > maxTotalChars) break;
+    if (text === "" || distinct.has(text) || /\p{Cc}/u.test(text)) continue;
+    distinct.add(text);
+    truncated += Math.min(text.length, maxWarningChars);
+  }
+  return [...distinct];
+}
+
 /**
  * Warning headers of a response, without duplicates and texts with control characters. If they exceed
  * the limit in total, each text is truncated, and the last ones are dropped.
  */
 export function warningHeaders(texts: readonly string[]): readonly string[] {
-  const all = [...new Set(texts)].filter((text) => text !== "" && !/\p{Cc}/u.test(text));
+  const all = distinctWarnings(texts);
   const total = all.reduce((sum, text) => sum + text.length, 0);
   if (total <= maxTotalChars) return all.map(warningHeader);
   let left = maxTotalChars;

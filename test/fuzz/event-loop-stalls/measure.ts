@@ -13,6 +13,8 @@ export interface Stall {
   readonly stallMs: number;
   /** CPU time of the longest turn of the loop, ms; 0 on other systems than Linux. */
   readonly turnMs: number;
+  /** Wall time of garbage collection within that turn, ms. */
+  readonly gcMs: number;
   /** Longest response time of `/readyz` while the body was at work, ms. */
   readonly readyMs: number;
   /** CPU time of the server's process, all its threads, ms. */
@@ -110,8 +112,8 @@ export class MeasuredServer {
     );
     done.abort();
     await probing;
-    const { stallMs, turnMs, cpuMs, rssMb } = (await this.ask("end")) as Stall;
-    return { status, text: text.slice(0, 300), stallMs, turnMs, readyMs, cpuMs, rssMb };
+    const measured = (await this.ask("end")) as Stall;
+    return { ...measured, status, text: text.slice(0, 300), readyMs };
   }
 
   private async ask(what: "begin" | "end"): Promise<unknown> {

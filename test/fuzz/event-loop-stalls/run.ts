@@ -1,9 +1,10 @@
 /**
- * `npm run bench:stalls [-- part of a name] [--rounds=5] [--bound=20]`: how long one request holds
+ * `npm run bench:stalls [-- "part of a name|another"] [--rounds=5] [--bound=20]`: how long one request holds
  * the event loop of a server in memory, one row per class of bodies. The CPU time of the longest
  * turn counts, since a stall on a busy machine is longer than the work that causes it. The first
  * request of a class runs code that V8 has not compiled yet, so it stands in a column of its own;
- * of the others the median is compared with the bound. Exits with 1 if a class is above it.
+ * of the others the median is compared with the bound. A column says for how long garbage was collected
+ * within the longest turn, in wall time. Exits with 1 if a class is above it.
  */
 import { parseArgs } from "node:util";
 import type { BodyClass } from "./build-body.ts";
@@ -44,7 +45,9 @@ function report(
   if (turn > bound) above.push(each.name);
   const megabytes = (each.body.length / 1e6).toFixed(1);
   const mark = turn > bound ? "above" : "";
-  row([each.name, megabytes, first.status, first.turnMs, turn, mark, cpu, later.at(-1)!.rssMb]);
+  const collected = median(later.map(({ gcMs }) => gcMs));
+  const { rssMb } = later.at(-1)!;
+  row([each.name, megabytes, first.status, first.turnMs, turn, mark, collected, cpu, rssMb]);
   if (process.env.VERBOSE !== undefined) console.log(`  ${first.text}`);
 }
 
@@ -72,8 +75,8 @@ async function measureFresh(scene: Scene, requests: readonly BodyClass[]): Promi
 }
 
 console.log(`Node ${process.version}; turns in ms of CPU, bound ${bound} ms`);
-row(["body", "MB", "status", "first turn", "median turn", "", "CPU, ms", "RSS, MB"]);
-row(Array.from({ length: 8 }, () => "---"));
+row(["body", "MB", "status", "first turn", "median turn", "", "of it GC", "CPU, ms", "RSS, MB"]);
+row(Array.from({ length: 9 }, () => "---"));
 for (const scene of scenes) {
   const requests = scene.requests.filter(({ name }) =>
     part.split("|").some((each) => name.includes(each)),

@@ -1,6 +1,6 @@
 /** The child process of this test: a server in memory that measures how long its event loop stalls. */
 import { readFileSync } from "node:fs";
-import { monitorEventLoopDelay } from "node:perf_hooks";
+import { monitorEventLoopDelay, PerformanceObserver } from "node:perf_hooks";
 import type { PreparedServer } from "./scenes/scene.ts";
 import { scenes } from "./scenes/index.ts";
 
@@ -36,18 +36,42 @@ function threadCpu(): number {
   return Number(readFileSync("/proc/thread-self/schedstat", "utf8").split(" ")[0]) / 1e6;
 }
 
+/** Pauses of garbage collection, in wall time. */
+const collections = new PerformanceObserver(() => undefined);
+collections.observe({ entryTypes: ["gc"] });
+
+/** The part of the longest turn in which garbage was collected, ms of wall time. */
+function collectedMs(): number {
+  let sum = 0;
+  for (const { startTime, duration } of collections.takeRecords()) {
+    const from = Math.max(startTime, longestTurn.from);
+    const to = Math.min(startTime + duration, longestTurn.to);
+    sum += Math.max(0, to - from);
+  }
+  return sum;
+}
+
 let longestTurnMs = 0;
+let longestTurn = { from: 0, to: 0 };
 let looking: NodeJS.Timeout | undefined;
 
 /** Measures CPU time as well: on a busy machine a stall is longer than the work that causes it. */
 function lookAtTurns(): void {
   longestTurnMs = 0;
+  longestTurn = { from: 0, to: 0 };
+  collections.takeRecords();
   if (process.platform !== "linux") return;
   let before = threadCpu();
+  let from = performance.now();
   looking = setInterval(() => {
     const now = threadCpu();
-    longestTurnMs = Math.max(longestTurnMs, now - before);
+    const to = performance.now();
+    if (now - before > longestTurnMs) {
+      longestTurnMs = now - before;
+      longestTurn = { from, to };
+    }
     before = now;
+    from = to;
   }, resolutionMs);
 }
 
@@ -68,7 +92,8 @@ process.on("message", (asked: "begin" | "end") => {
   // The loop looks at its timer once per resolution at best.
   const stallMs = Math.max(0, delay.max / 1e6 - resolutionMs);
   const rssMb = process.memoryUsage.rss() / 2 ** 20;
-  process.send?.({ stallMs, turnMs: longestTurnMs, cpuMs: (user + system) / 1000, rssMb });
+  const cpuMs = (user + system) / 1000;
+  process.send?.({ stallMs, turnMs: longestTurnMs, gcMs: collectedMs(), cpuMs, rssMb });
 });
 // The parent may be killed.
 let prepared: PreparedServer | undefined;
