@@ -1,4 +1,4 @@
-import { atOnce, compareUtf8, OpaqueJson, type Slices } from "#base";
+import { atOnce, compareUtf8, isJsonObject, OpaqueJson, type Slices } from "#base";
 import {
   difference,
   type FieldSet,
@@ -7,7 +7,7 @@ import {
   unionOfAll,
 } from "./fieldpath/set.ts";
 import { differenceInSlices, inOrderInSlices } from "./fieldpath/set-in-slices.ts";
-import { slicedLevels } from "./typed/value.ts";
+import { slicedLevelsOf } from "./typed/value.ts";
 import { FieldSetError } from "./fieldpath/path-element.ts";
 
 /** An entry of metadata.managedFields as objects carry it. */
@@ -130,8 +130,8 @@ export class Managers implements Iterable<readonly [id: string, manager: Manager
       const entry = encodeEntry(manager, isUnchanged ? encoded : OpaqueJson.of(ordered));
       entries.push(entry);
       yield;
-      // Encodes the fields in this slice; otherwise printing the object would, all at once.
-      void entry.fieldsV1?.text;
+      // Encodes the fields here; otherwise printing the object would, all at once.
+      if (this.levels > 0) yield* entry.fieldsV1?.print() ?? [];
       yield;
     }
     return entries;
@@ -174,7 +174,7 @@ function* decodeEntry(entry: ManagedFieldsEntry, index: number): Slices<Manager>
     const { fieldsV1: encoded } = entry;
     const value = encoded?.value;
     yield;
-    const fields = yield* parseFieldSet(value, hasLargeNodes(encoded) ? slicedLevels : 0);
+    const fields = yield* parseFieldSet(value, slicedLevelsIn(encoded));
     return { name, operation, subresource, apiVersion, fields, time: time ?? undefined, encoded };
   } catch (fault) {
     if (!(fault instanceof FieldSetError)) throw fault;
@@ -185,8 +185,11 @@ function* decodeEntry(entry: ManagedFieldsEntry, index: number): Slices<Manager>
 /** Length of encoded fields from which the set may have large nodes. */
 const largeLength = 16 * 1024;
 
-function hasLargeNodes(encoded: OpaqueJson | null | undefined): boolean {
-  return encoded !== undefined && encoded !== null && encoded.text.length > largeLength;
+/** Levels of encoded fields that are to be processed in slices. */
+function slicedLevelsIn(encoded: OpaqueJson | null | undefined): number {
+  if (encoded === undefined || encoded === null) return 0;
+  const { length = largeLength } = encoded;
+  return length >= largeLength && isJsonObject(encoded.value) ? slicedLevelsOf(encoded.value) : 0;
 }
 
 function compareManagers(left: Manager, right: Manager): number {

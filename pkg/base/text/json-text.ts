@@ -1,5 +1,6 @@
 /** JSON text of any JSON-shaped value: what `JSON.stringify` prints, with bigints as integers. */
 
+import type { Slices } from "../async/slices.ts";
 import { parseJsonText } from "./parse-json.ts";
 
 /** Compact JSON. Recursive: the depth of values must have been limited by decoding. */
@@ -11,6 +12,24 @@ export function printJson(value: unknown): string {
     if (error instanceof TypeError) return printWithBigints(value);
     throw error;
   }
+}
+
+/** Members of an object that are printed in one slice. */
+const sliceLength = 1000;
+
+/** As `printJson`, in slices: `JSON.stringify` of an object with 48,000 members takes 14 ms. */
+function* printJsonInSlices(value: unknown): Slices<string> {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return printJson(value);
+  if (value instanceof OpaqueJson) return value.text;
+  let text = "";
+  for (const [index, key] of Object.keys(value).entries()) {
+    if (index % sliceLength === 0) yield;
+    const member = (value as Readonly<Record<string, unknown>>)[key];
+    if (member === undefined) continue;
+    const printed = yield* printJsonInSlices(member);
+    text += `${text === "" ? "{" : ","}${JSON.stringify(key)}:${printed}`;
+  }
+  return text === "" ? "{}" : `${text}}`;
 }
 
 function printWithBigints(value: unknown): string {
@@ -55,6 +74,14 @@ export class OpaqueJson {
   get text(): string {
     this.#text ??= printJson(this.#value);
     return this.#text;
+  }
+  /** Length of the text; undefined while the value is not printed. */
+  get length(): number | undefined {
+    return this.#text?.length;
+  }
+  /** Prints the value in slices, so that `text` is at hand. */
+  *print(): Slices<void> {
+    this.#text ??= yield* printJsonInSlices(this.#value);
   }
   toJSON(): unknown {
     return this.value;

@@ -28,6 +28,11 @@ describe("OpaqueJson", () => {
     assert.ok(deepEqual({ x: written }, { x: { a: [1, { b: 2 }] } }));
     assert.ok(!deepEqual({ x: written }, { x: read }));
     assert.equal(deepClone({ x: written }).x, written);
+    const opened = OpaqueJson.of({ a: [1, { b: 2n ** 60n }], c: { d: undefined, e: {} } });
+    const again = OpaqueJson.of(opened.value);
+    atOnce(again.print());
+    assert.equal(again.length, opened.text.length);
+    assert.equal(again.text, opened.text);
     assert.equal(printJson({ x: written, y: 2n ** 60n }), `{"x":${written.text},"y":${2n ** 60n}}`);
     assert.equal(printJson([written]), `[${written.text}]`);
   });
