@@ -51,9 +51,15 @@ export function* jsonPatchInSlices(
     run.apply(operation ?? {});
   }
   yield;
-  // Moves bury deeper than any operation is.
-  checkDepth(run.document);
+  // Moves and insertions bury deeper than any operation is.
+  if (operations.some(mayDeepen)) checkDepth(run.document);
   return run.document;
+}
+
+/** Whether an operation may make the document deeper; the check of a large document takes long. */
+function mayDeepen(operation: PatchOperation | null): boolean {
+  const { op, value } = operation ?? {};
+  return op === "move" || op === "copy" || typeof value === "object";
 }
 
 class PatchRun {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { Indenter } from "./indent.ts";
+import { Indenter, indented } from "./indent.ts";
 
 describe("indenter", () => {
   const value = { a: [1, {}, [], { b: 'x",\\{[' }], c: null, d: { e: true } };
@@ -10,6 +10,16 @@ describe("indenter", () => {
     for (let cut = 0; cut <= text.length; cut++) {
       const indenter = new Indenter();
       assert.equal(indenter.feed(text.slice(0, cut)) + indenter.feed(text.slice(cut)), expected);
+    }
+  });
+
+  it("indents long texts in pieces that do not cut characters", async () => {
+    for (const start of ["", "x"]) {
+      const long = { a: start + "\u{1f680}".repeat(100_000), b: [1] };
+      const pieces = await indented(JSON.stringify(long));
+      assert.ok(pieces.length > 2);
+      const bytes = Buffer.concat(pieces.map((piece) => Buffer.from(piece)));
+      assert.equal(bytes.toString(), JSON.stringify(long, undefined, 2));
     }
   });
 

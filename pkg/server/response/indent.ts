@@ -1,4 +1,32 @@
+import { type Awaitable, promptly, type Slices } from "#base";
+
 const indent = "  ";
+
+/** Characters that are indented in one slice, which takes a millisecond. */
+const sliceLength = 64 * 1024;
+
+/** The indented text in pieces; yields while it indents a long one. */
+export function indented(text: string): Awaitable<readonly string[]> {
+  return promptly(indentInSlices(text));
+}
+
+function* indentInSlices(text: string): Slices<readonly string[]> {
+  const indenter = new Indenter();
+  const pieces: string[] = [];
+  for (let from = 0; from < text.length;) {
+    let to = from + sliceLength;
+    if (isHighSurrogate(text.charCodeAt(to - 1))) to += 1;
+    pieces.push(indenter.feed(text.slice(from, to)));
+    from = to;
+    yield;
+  }
+  return pieces;
+}
+
+/** Whether a character consists of this unit and the next one, which are encoded together. */
+function isHighSurrogate(unit: number): boolean {
+  return unit >= 0xd800 && unit <= 0xdbff;
+}
 
 /**
  * Indents compact JSON text by two spaces per level, in chunks and without parsing it, so that numbers

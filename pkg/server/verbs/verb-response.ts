@@ -1,4 +1,4 @@
-import { type Awaitable, CacheBudget, memoize, parseJsonText } from "#base";
+import { type Awaitable, CacheBudget, chainAwaitable, memoize, parseJsonText } from "#base";
 import { type Catalog, metaGroupOf, printYaml, type Status } from "#meta";
 import type { Item, ItemList, WriteResponse } from "#registry";
 import type { Limits } from "../limits.ts";
@@ -10,7 +10,7 @@ import {
   type Pieces,
   statusBody,
 } from "../response/encode.ts";
-import { Indenter } from "../response/indent.ts";
+import { indented } from "../response/indent.ts";
 import {
   includeObject,
   mediaTypes,
@@ -78,9 +78,7 @@ export class VerbResponse {
 
   sendItem(item: Item, options: SendOptions): Awaitable<void> {
     const pieces = this.oneObject(item, options.negotiated);
-    return pieces instanceof Promise
-      ? pieces.then((found) => this.sendObject(found, options))
-      : this.sendObject(pieces, options);
+    return chainAwaitable(pieces, (found) => this.sendObject(found, options));
   }
 
   sendStatus(answer: Status, { status, negotiated, warnings }: SendOptions): void {
@@ -125,11 +123,12 @@ export class VerbResponse {
     pieces: Pieces,
     { negotiated, status, warnings }: SendOptions,
   ): Awaitable<void> {
-    const { exchange } = this.request;
-    const body = this.isPretty(negotiated) ? [new Indenter().feed(joinChunks(pieces))] : pieces;
-    const withEnd = negotiated.format === "json" ? [...body, "\n"] : body;
     const options = this.responseOptions(negotiated, status, warnings);
-    return sendPieces(exchange.response, options, withEnd);
+    const shown = this.isPretty(negotiated) ? indented(joinChunks(pieces)) : pieces;
+    return chainAwaitable(shown, (body) => {
+      const withEnd = negotiated.format === "json" ? [...body, "\n"] : body;
+      return sendPieces(this.request.exchange.response, options, withEnd);
+    });
   }
 
   private responseOptions(
