@@ -242,6 +242,7 @@ export function* applyConfiguration(
 
 /** Work that is done already. */
 function* done<T>(result: T): Slices<T> {
+  yield;
   return result;
 }
 

@@ -12,7 +12,7 @@ export class ElementError extends Error {
 export const sliceLength = 1000;
 
 /** Levels of maps that are processed in slices; deeper values are processed in one slice. */
-export const slicedLevels = 3;
+const slicedLevels = 3;
 
 /** The number of levels of the objects that are to be processed in slices; 0 if none of them is large. */
 export function slicedLevelsOf(...objects: readonly JsonObject[]): number {

@@ -141,10 +141,11 @@ function* pruneOpen(
   resource: Resource,
   { typeMeta, object, unknown }: DecodedObject,
 ): Slices<void> {
-  const slices = resource.struct.open?.prune(object, unknown);
-  while (slices !== undefined && !decodingObject(resource, typeMeta, () => slices.next()).done) {
-    yield;
-  }
+  const { open } = resource.struct;
+  if (open === undefined) return;
+  const slices = open.prune(object, unknown);
+  const next = (): IteratorResult<void> => slices.next();
+  while (decodingObject(resource, typeMeta, next).done !== true) yield;
 }
 
 interface ParsedText {

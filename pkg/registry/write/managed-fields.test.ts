@@ -221,6 +221,7 @@ describe("managed fields", () => {
         const compared = atOnce(
           managedFieldsAfterUpdate(write, {
             *live() {
+              yield;
               return emptyObject(struct);
             },
             next: () => servedJsonInSlices(asStored, made),
