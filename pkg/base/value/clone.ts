@@ -34,13 +34,16 @@ function emptyCopy(value: object): Record<string, unknown> | undefined {
 /** Members or elements that are copied in one slice. */
 const sliceLength = 1000;
 
+/** Levels whose members are copied in slices; generators for all would take longer. */
+const slicedLevels = 3;
+
 /** As `copy`, in slices. */
-function* copyInSlices(value: unknown): Slices<unknown> {
+function* copyInSlices(value: unknown, levels = slicedLevels): Slices<unknown> {
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) {
     const list: unknown[] = [];
     for (const element of value as readonly unknown[]) {
-      list.push(isScalar(element) ? element : yield* copyInSlices(element));
+      list.push(levels > 1 ? yield* copyInSlices(element, levels - 1) : copy(element));
       if (list.length % sliceLength === 0) yield;
     }
     return list;
@@ -51,11 +54,8 @@ function* copyInSlices(value: unknown): Slices<unknown> {
   for (const [index, key] of Object.keys(source).entries()) {
     if (index % sliceLength === 0) yield;
     const member = source[key];
-    assign(target, key, isScalar(member) ? member : yield* copyInSlices(member));
+    const isSliced = levels > 1 && typeof member === "object";
+    assign(target, key, isSliced ? yield* copyInSlices(member, levels - 1) : copy(member));
   }
   return target;
-}
-
-function isScalar(value: unknown): boolean {
-  return typeof value !== "object";
 }

@@ -22,22 +22,34 @@ type Shape = Readonly<Record<string, unknown>>;
 /** Members or elements that are compared in one slice. */
 const sliceLength = 1000;
 
+/** Levels whose members are compared in slices; generators for all would take longer. */
+const slicedLevels = 3;
+
 /** As `deepEqual`, in slices. */
-export function* deepEqualInSlices(left: unknown, right: unknown): Slices<boolean> {
-  if (!isTree(left) || !isTree(right) || left === right) return deepEqual(left, right);
+export function* deepEqualInSlices(
+  left: unknown,
+  right: unknown,
+  levels = slicedLevels,
+): Slices<boolean> {
+  const isSliced = levels > 0 && isTree(left) && isTree(right);
+  if (left === right || !isSliced) return deepEqual(left, right);
   if (Array.isArray(left) || Array.isArray(right)) {
     if (!Array.isArray(left) || !Array.isArray(right) || left.length !== right.length) return false;
     for (let index = 0; index < left.length; index++) {
       if (index % sliceLength === 0) yield;
       if (left[index] === right[index]) continue;
-      if (!(yield* deepEqualInSlices(left[index], right[index]))) return false;
+      const isEqual =
+        levels > 1
+          ? yield* deepEqualInSlices(left[index], right[index], levels - 1)
+          : deepEqual(left[index], right[index]);
+      if (!isEqual) return false;
     }
     return true;
   }
-  return yield* equalObjectsInSlices(left as Shape, right as Shape);
+  return yield* equalObjectsInSlices(left as Shape, right as Shape, levels);
 }
 
-function* equalObjectsInSlices(left: Shape, right: Shape): Slices<boolean> {
+function* equalObjectsInSlices(left: Shape, right: Shape, levels: number): Slices<boolean> {
   const mine = Object.keys(left);
   yield;
   const theirs = Object.keys(right);
@@ -49,7 +61,11 @@ function* equalObjectsInSlices(left: Shape, right: Shape): Slices<boolean> {
     present++;
     if (!Object.hasOwn(right, key)) return false;
     if (value === right[key]) continue;
-    if (!(yield* deepEqualInSlices(value, right[key]))) return false;
+    const isEqual =
+      levels > 1
+        ? yield* deepEqualInSlices(value, right[key], levels - 1)
+        : deepEqual(value, right[key]);
+    if (!isEqual) return false;
   }
   for (const [index, key] of theirs.entries()) {
     if (index % sliceLength === 0) yield;
