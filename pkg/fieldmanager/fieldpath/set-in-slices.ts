@@ -153,7 +153,9 @@ export function* isSubsetInSlices(
     if (mine === theirs) continue;
     if (isMember(mine) && !isMember(theirs)) return false;
     if (isLeaf(mine)) continue;
-    if (!(yield* isSubsetInSlices(mine, theirs, levels - 1))) return false;
+    const isBelow =
+      levels > 1 ? yield* isSubsetInSlices(mine, theirs, levels - 1) : isSubset(mine, theirs);
+    if (!isBelow) return false;
   }
   return true;
 }
@@ -179,7 +181,7 @@ export function* inOrderInSlices(set: FieldSet, levels: number): Slices<FieldSet
   for (const [index, element] of elements.entries()) {
     if (index % sliceLength === 0) yield;
     const node = set[element] as FieldSet;
-    const ordered = isLeaf(node) ? node : yield* inOrderInSlices(node, levels - 1);
+    const ordered = levels > 1 ? yield* inOrderInSlices(node, levels - 1) : inOrder(node);
     const last = elements[index - 1];
     if (last !== undefined && compareElements(last, element) >= 0) isSame = false;
     if (ordered !== node) isSame = false;

@@ -302,7 +302,8 @@ function* isCanonicalInSlices(value: unknown, levels: number): Slices<boolean> {
     if (index % elementsPerSlice === 0) yield;
     const inner = value[text];
     if (!isCanonicalElement(elements[index - 1], text, inner)) return false;
-    if (!(yield* isCanonicalInSlices(inner, levels - 1))) return false;
+    const isBelow = levels > 1 ? yield* isCanonicalInSlices(inner, levels - 1) : isCanonical(inner);
+    if (!isBelow) return false;
   }
   return elements.at(-1) !== selfKey;
 }
