@@ -1,4 +1,4 @@
-import { append, deepEqualInSlices, type JsonObject, type Slices } from "#base";
+import { append, deepEqual, deepEqualInSlices, type JsonObject, type Slices } from "#base";
 import { compare, compareInSlices, type Comparison } from "./typed/compare.ts";
 import {
   type FieldSet,
@@ -260,7 +260,7 @@ export function* apply(
   yield;
   const outcome = yield* removeFromOthers(change, objects, { managers: current, self: id, force });
   yield;
-  const isUnchanged = yield* deepEqualInSlices(live, object);
+  const isUnchanged = levels > 0 ? yield* deepEqualInSlices(live, object) : deepEqual(live, object);
   return {
     object: isUnchanged ? undefined : object,
     managers: outcome.managers,

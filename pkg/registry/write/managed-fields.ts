@@ -76,6 +76,8 @@ interface ManagedFieldsUpdate {
   /** The stored object as JSON in the version of the resource, if it is at hand. */
   readonly document?: JsonObject | undefined;
   readonly fieldManager: string;
+  /** Compares the objects in slices. */
+  readonly isLarge?: boolean;
 }
 
 /** Makes the field manager of a create, replace or patch the owner of the fields that it changes. */
@@ -126,14 +128,14 @@ function entriesAfterUpdate(
   change: ManagedFieldsUpdate & { readonly sent?: ManagedFields },
 ): Slices<NonNullable<ManagedFields>> {
   const { resource } = request;
-  const { object, old, document, fieldManager, sent } = change;
+  const { object, old, document, fieldManager, sent, isLarge = false } = change;
   return managedFieldsAfterUpdate(managedWrite(registry, request, fieldManager), {
     *live() {
       if (old === undefined) return emptyObject(resource.struct);
       if (document !== undefined) return withoutTypeMeta(document);
       return yield* servedJsonInSlices(resource, old);
     },
-    next: (live) => nextJson(resource, { object, old }, live),
+    next: (live) => nextJson(resource, { object, old, isLarge }, live),
     creation: old === undefined,
     entries: old?.metadata.managedFields,
     sent,
@@ -186,7 +188,7 @@ function withoutTypeMeta({
 /** As `servedJsonInSlices(resource, object)`, which shares with `live`, the JSON of `old`, what is equal. */
 function* nextJson(
   resource: Resource,
-  { object, old }: Pick<ManagedFieldsUpdate, "object" | "old">,
+  { object, old, isLarge = false }: Pick<ManagedFieldsUpdate, "object" | "old" | "isLarge">,
   live: JsonObject,
 ): Slices<JsonObject> {
   if (old === undefined || resource.served.convert !== "hub") {
@@ -195,7 +197,10 @@ function* nextJson(
   const changed: Record<string, unknown> = {};
   const same: string[] = [];
   for (const name of Object.keys(object)) {
-    const isSame = name !== "metadata" && (yield* deepEqualInSlices(object[name], old[name]));
+    const [after, before] = [object[name], old[name]];
+    const isSame =
+      name !== "metadata" &&
+      (isLarge ? yield* deepEqualInSlices(after, before) : deepEqual(after, before));
     if (isSame) same.push(name);
     else assign(changed, name, object[name]);
   }

@@ -148,7 +148,7 @@ export function updateManagedFields(write: Write): Promise<void> | undefined {
   const { registry, request, object, old, document, input, isLarge } = write;
   assert(input !== undefined, "a client sent the object");
   const { fieldManager } = input.options;
-  const change = { object, old, document, fieldManager };
+  const change = { object, old, document, fieldManager, isLarge };
   const updated = withConvertedObjects(registry, request, {
     isLarge,
     work: (views) => managed.updateManagedFields(views, request, change),
