@@ -28,7 +28,7 @@ function compileTrackedFields(kind: Kind, subresource: string): FieldFilter {
   const usual = subresource === "status" ? ["spec"] : hasStatus ? ["status"] : [];
   const ignored = setOf(...(resets?.[subresource] ?? usual).map(pathElements));
   // The strategy of a custom resource resets fields of its own version only.
-  return { ignored, ofVersion: kind.custom !== undefined };
+  return kind.custom === undefined ? { ignored } : { ignored, ofVersion: true };
 }
 
 /** `status.conditions` -> `["f:status", "f:conditions"]`. */
