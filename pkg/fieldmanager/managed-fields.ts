@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject, memoize, OpaqueJson, type Slices } from "#base";
 import { applyConflict, badRequest, goQuote, plainFailure } from "#meta";
-import { configurationFaultInSlices } from "./typed/validate.ts";
+import { configurationFault } from "./typed/validate.ts";
 import { difference, type FieldSet, isEmptySet, setOf, union } from "./fieldpath/set.ts";
 import { isSameSetInSlices, unionInSlices } from "./fieldpath/set-in-slices.ts";
 import {
@@ -321,7 +321,9 @@ function* checkDocument(write: Write, document: JsonObject): Slices<void> {
     throw badRequest("metadata.managedFields must be nil");
   }
   const shape = write.versions.shapeOf(write.apiVersion) as Shape;
-  const fault = yield* configurationFaultInSlices(shape, document);
+  yield;
+  const fault = configurationFault(shape, document);
+  yield;
   if (fault !== "") {
     const object = describeObject(write, document);
     throw plainFailure(`failed to create typed patch object (${object}): ${fault}`);

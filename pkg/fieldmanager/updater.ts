@@ -246,7 +246,7 @@ export function* apply(
   yield;
   const merged = yield* mergeInSlices(shape, [live, configuration], levels);
   yield;
-  const set = yield* toFieldSetInSlices(shape, configuration);
+  const set = yield* toFieldSetInSlices(shape, configuration, levels);
   yield;
   const applied = applyFilter(change.scope, set);
   yield;

@@ -1,8 +1,8 @@
-import { append, atOnce, compareUtf8, isJsonObject, type Slices } from "#base";
+import { append, compareUtf8, isJsonObject } from "#base";
 import { goQuote, goTypeOf, goValue } from "#meta";
 import { describeElement, fieldElement, type PathElement } from "../fieldpath/path-element.ts";
 import type { ListShape, MapShape, Shape } from "./shape.ts";
-import { ElementError, elementOf, formOf, sliceLength, treatedAs } from "./value.ts";
+import { ElementError, elementOf, formOf, treatedAs } from "./value.ts";
 
 /** A value in a configuration whose Go type no schema allows, as Go prints it. */
 export class GoNative {
@@ -17,13 +17,9 @@ export class GoNative {
  * such as `.spec.replicas: expected numeric (int or float), got string`, or "" if it is valid.
  */
 export function configurationFault(shape: Shape, configuration: unknown): string {
-  return atOnce(configurationFaultInSlices(shape, configuration));
-}
-
-/** As `configurationFault`, in slices. */
-export function* configurationFaultInSlices(shape: Shape, configuration: unknown): Slices<string> {
-  const found = yield* faultsOf(shape, configuration);
-  const faults = found.map(({ path, message }) => (path === "" ? message : `${path}: ${message}`));
+  const faults = faultsOf(shape, configuration).map(({ path, message }) =>
+    path === "" ? message : `${path}: ${message}`,
+  );
   if (faults.length < 2) return faults[0] ?? "";
   return ["errors:", ...faults.map((fault) => `  ${fault}`)].join("\n");
 }
@@ -34,15 +30,15 @@ interface Fault {
 }
 
 /** Recursive: the parser has limited the depth of documents. */
-function* faultsOf(shape: Shape, value: unknown): Slices<readonly Fault[]> {
+function faultsOf(shape: Shape, value: unknown): readonly Fault[] {
   if (value === null || value === undefined) return none;
   switch (treatedAs(shape, formOf(shape, value))) {
     case "list":
       if (!Array.isArray(value)) return fault(`expected list, got ${goPointer(value)}`);
-      return yield* faultsInList(shape.list as ListShape, value);
+      return faultsInList(shape.list as ListShape, value);
     case "map":
       if (!isMap(value)) return fault(`expected map, got ${goPointer(value)}`);
-      return yield* faultsInMap(shape.map as MapShape, value);
+      return faultsInMap(shape.map as MapShape, value);
     default:
       return faultsOfScalar(shape, value);
   }
@@ -76,40 +72,25 @@ function faultsOfScalar({ scalar }: Shape, value: unknown): readonly Fault[] {
 
 const undeclared = fault("field not declared in schema");
 
-function* faultsInMap(
-  map: MapShape,
-  value: Readonly<Record<string, unknown>>,
-): Slices<readonly Fault[]> {
+function faultsInMap(map: MapShape, value: Readonly<Record<string, unknown>>): readonly Fault[] {
   const faults: Fault[] = [];
-  for (const [index, name] of Object.keys(value).entries()) {
-    if (index % sliceLength === sliceLength - 1) yield;
+  for (const name of Object.keys(value)) {
     const shape = map.fields.get(name) ?? map.element;
-    let inner = undeclared;
-    if (shape !== undefined) {
-      inner = isScalarOf(shape, value[name])
-        ? faultsOfScalar(shape, value[name])
-        : yield* faultsOf(shape, value[name]);
-    }
+    const inner = shape === undefined ? undeclared : faultsOf(shape, value[name]);
     if (inner.length > 0) append(faults, prefixed(describeElement(fieldElement(name)), inner));
     if (shape === undefined) break;
   }
   return faults;
 }
 
-/** Whether `faultsOf` only calls `faultsOfScalar`: no generator is needed then. */
-function isScalarOf({ scalar }: Shape, value: unknown): boolean {
-  return scalar !== undefined && typeof value !== "object" && value !== undefined;
-}
-
 function prefixed(prefix: string, faults: readonly Fault[]): readonly Fault[] {
   return faults.map(({ path, message }) => ({ path: prefix + path, message }));
 }
 
-function* faultsInList(list: ListShape, items: readonly unknown[]): Slices<readonly Fault[]> {
+function faultsInList(list: ListShape, items: readonly unknown[]): readonly Fault[] {
   const faults: Fault[] = [];
   const seen = new Set<PathElement>();
   for (const [index, item] of items.entries()) {
-    if (index % sliceLength === sliceLength - 1) yield;
     let element: PathElement = `i:${index}`;
     if (list.relation !== "atomic") {
       try {
@@ -125,9 +106,7 @@ function* faultsInList(list: ListShape, items: readonly unknown[]): Slices<reado
       }
       seen.add(element);
     }
-    const inner = isScalarOf(list.element, item)
-      ? faultsOfScalar(list.element, item)
-      : yield* faultsOf(list.element, item);
+    const inner = faultsOf(list.element, item);
     if (inner.length > 0) append(faults, prefixed(describeElement(element), inner));
   }
   return faults;

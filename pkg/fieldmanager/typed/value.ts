@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type Slices } from "#base";
+import { atOnce, isJsonObject, type JsonObject, type Slices } from "#base";
 import { goQuote } from "#meta";
 import { keyElement, type PathElement, valueElement } from "../fieldpath/path-element.ts";
 import type { ListShape, MapShape, Shape } from "./shape.ts";
@@ -152,4 +152,12 @@ export function* itemsByElementInSlices(
     if (++count % sliceLength === 0) yield;
   }
   return byElement;
+}
+
+/** As `itemsByElementInSlices`, in one pass. */
+export function itemsByElement(
+  list: ListShape,
+  items: readonly unknown[],
+): ReadonlyMap<PathElement, readonly unknown[]> {
+  return atOnce(itemsByElementInSlices(list, items));
 }
