@@ -74,3 +74,8 @@ export function joinedMessages(
     return bytes;
   });
 }
+
+/** Length of `joinedMessages` if they are cached already. */
+export function cachedMessagesBytes(items: readonly Item[]): number | undefined {
+  return protobufChunk(items).bytes?.byteLength;
+}

@@ -30,7 +30,12 @@ import {
 } from "../response/encode.ts";
 import { Indenter } from "../response/indent.ts";
 import type { Negotiated, Transform } from "../response/negotiation.ts";
-import { joinedMembers, joinedMessages, type EncodingCaches } from "./list-chunk-cache.ts";
+import {
+  cachedMessagesBytes,
+  joinedMembers,
+  joinedMessages,
+  type EncodingCaches,
+} from "./list-chunk-cache.ts";
 import { rowJson, tableHead, tableTail, type TableView } from "../response/table.ts";
 
 /**
@@ -259,7 +264,9 @@ async function writeProtobufList(
   let size = 0;
   for await (const items of list.chunks) {
     chunks.push(items);
-    for (const item of items) {
+    const cachedBytes = isWhole ? cachedMessagesBytes(items) : undefined;
+    size += cachedBytes ?? 0;
+    for (const item of cachedBytes === undefined ? items : []) {
       size += delimitedSize(lengthOf(item));
       const wait = turn();
       if (wait !== undefined) await wait;
