@@ -53,7 +53,14 @@ export { KeyedMutex } from "./async/keyed-mutex.ts";
 export { SortedMap } from "./collections/sorted-map.ts";
 export { setBounded } from "./collections/bounded-map.ts";
 export { yieldEvery } from "./async/yield-every.ts";
-export { atOnce, inTurns, promptly, type Slices } from "./async/slices.ts";
+export {
+  atOnce,
+  inTurns,
+  promptly,
+  slicedLevels,
+  sliceLength,
+  type Slices,
+} from "./async/slices.ts";
 export { sortedKeysInSlices, sortInSlices } from "./async/sort-in-slices.ts";
 export {
   type Cidr,

@@ -1,4 +1,5 @@
 import type { Catalog } from "#meta";
+import { unknownConversion, unregisteredKind } from "#registry";
 import type { Json } from "./versions.ts";
 
 interface Patched {
@@ -18,17 +19,12 @@ export function kindFault({
 }: Patched): { readonly message: string; readonly isUnknown: boolean } | undefined {
   const { kind = before["kind"], apiVersion = before["apiVersion"] } = (after ?? {}) as Json;
   if (kind === before["kind"] && apiVersion === before["apiVersion"]) return undefined;
-  const isKnown = catalog.resources.some(
+  const typeMeta = { kind: String(kind), apiVersion: String(apiVersion) };
+  const isUnknown = !catalog.resources.some(
     (each) => each.groupVersion === apiVersion && each.kind.kind === kind,
   );
-  if (!isKnown) {
-    const named = `no kind ${JSON.stringify(kind)} is registered for version`;
-    const scheme = 'scheme "pkg/api/legacyscheme/scheme.go:30"';
-    const message = `${named} ${JSON.stringify(apiVersion)} in ${scheme}`;
-    return { message, isUnknown: true };
-  }
-  const version = String(apiVersion).split("/").at(-1);
-  const own = group === "" ? "core" : group.split(".", 1)[0];
-  const types = `(${version}.${String(kind)}) to (${own}.${String(before["kind"])})`;
-  return { message: `converting ${types}: unknown conversion`, isUnknown: false };
+  const message = isUnknown
+    ? unregisteredKind(typeMeta)
+    : unknownConversion(typeMeta, { group, kind: String(before["kind"]) });
+  return { message, isUnknown };
 }

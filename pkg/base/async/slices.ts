@@ -6,6 +6,12 @@ import { yieldEvery } from "./yield-every.ts";
  */
 export type Slices<T> = Generator<void, T, void>;
 
+/** Members or elements that are processed in one slice. */
+export const sliceLength = 1000;
+
+/** Levels of nested values that are processed in slices; generators for all would take longer. */
+export const slicedLevels = 3;
+
 /** Does all of the work at once. */
 export function atOnce<T>(slices: Slices<T>): T {
   for (;;) {

@@ -1,8 +1,5 @@
 import { compareUtf8 } from "../text/bytes.ts";
-import type { Slices } from "./slices.ts";
-
-/** Items that are sorted in one slice, or merged in one. */
-const sliceLength = 1000;
+import { sliceLength, type Slices } from "./slices.ts";
 
 /** The sorted items, in slices; equal items keep their order. The argument is not changed. */
 export function* sortInSlices<T>(

@@ -1,6 +1,6 @@
 /** JSON text of any JSON-shaped value: what `JSON.stringify` prints, with bigints as integers. */
 
-import type { Slices } from "../async/slices.ts";
+import { slicedLevels, sliceLength, type Slices } from "../async/slices.ts";
 import { parseJsonText } from "./parse-json.ts";
 
 /** Compact JSON. Recursive: the depth of values must have been limited by decoding. */
@@ -13,12 +13,6 @@ export function printJson(value: unknown): string {
     throw error;
   }
 }
-
-/** Members of an object that are printed in one slice. */
-const sliceLength = 1000;
-
-/** Levels of objects whose members are printed in slices; generators for all would take longer. */
-const slicedLevels = 3;
 
 /** As `printJson`, in slices: `JSON.stringify` of an object with 48,000 members takes 14 ms. */
 function* printJsonInSlices(value: unknown, levels = slicedLevels): Slices<string> {

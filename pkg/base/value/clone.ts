@@ -1,4 +1,4 @@
-import type { Slices } from "../async/slices.ts";
+import { slicedLevels, sliceLength, type Slices } from "../async/slices.ts";
 import { assign } from "../text/bytes.ts";
 
 /**
@@ -30,12 +30,6 @@ function emptyCopy(value: object): Record<string, unknown> | undefined {
   if (prototype === null) return Object.create(null) as Record<string, unknown>;
   return prototype === Object.prototype ? {} : undefined;
 }
-
-/** Members or elements that are copied in one slice. */
-const sliceLength = 1000;
-
-/** Levels whose members are copied in slices; generators for all would take longer. */
-const slicedLevels = 3;
 
 /** As `copy`, in slices. */
 function* copyInSlices(value: unknown, levels = slicedLevels): Slices<unknown> {

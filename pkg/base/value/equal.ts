@@ -1,4 +1,4 @@
-import type { Slices } from "../async/slices.ts";
+import { slicedLevels, sliceLength, type Slices } from "../async/slices.ts";
 import { OpaqueJson } from "../text/json-text.ts";
 
 /**
@@ -18,12 +18,6 @@ export function deepEqual(left: unknown, right: unknown): boolean {
 }
 
 type Shape = Readonly<Record<string, unknown>>;
-
-/** Members or elements that are compared in one slice. */
-const sliceLength = 1000;
-
-/** Levels whose members are compared in slices; generators for all would take longer. */
-const slicedLevels = 3;
 
 /** As `deepEqual`, in slices. */
 export function* deepEqualInSlices(

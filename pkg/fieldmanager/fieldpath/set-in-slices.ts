@@ -1,5 +1,5 @@
 /** Operations on sets in slices: some nodes of the first levels may have tens of thousands of elements. */
-import { type Slices, sortInSlices } from "#base";
+import { sliceLength, type Slices, sortInSlices } from "#base";
 import { compareElements, elementComparer, type PathElement, selfKey } from "./path-element.ts";
 import {
   difference,
@@ -16,9 +16,6 @@ import {
   union,
   unionOfNodes,
 } from "./set.ts";
-
-/** Elements per slice: a slice takes one to two milliseconds. */
-const sliceLength = 1000;
 
 type Draft = Record<PathElement, FieldSet>;
 

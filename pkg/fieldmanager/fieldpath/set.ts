@@ -1,4 +1,4 @@
-import type { Slices } from "#base";
+import { sliceLength, type Slices } from "#base";
 import {
   canonicalElement,
   compareElements,
@@ -299,7 +299,7 @@ function* isCanonicalInSlices(value: unknown, levels: number): Slices<boolean> {
   if (levels === 0 || !isNode(value)) return isCanonical(value);
   const elements = Object.keys(value);
   for (const [index, text] of elements.entries()) {
-    if (index % elementsPerSlice === 0) yield;
+    if (index % sliceLength === 0) yield;
     const inner = value[text];
     if (!isCanonicalElement(elements[index - 1], text, inner)) return false;
     const isBelow = levels > 1 ? yield* isCanonicalInSlices(inner, levels - 1) : isCanonical(inner);
@@ -307,8 +307,6 @@ function* isCanonicalInSlices(value: unknown, levels: number): Slices<boolean> {
   }
   return elements.at(-1) !== selfKey;
 }
-
-const elementsPerSlice = 1000;
 
 function isNode(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);

@@ -1,4 +1,4 @@
-import { atOnce, deepEqual, isJsonObject, type JsonObject, type Slices } from "#base";
+import { atOnce, deepEqual, isJsonObject, type JsonObject, sliceLength, type Slices } from "#base";
 import { emptySet, type FieldSet, leaf, unionOfNodes } from "../fieldpath/set.ts";
 import { fieldElement, type PathElement, selfKey } from "../fieldpath/path-element.ts";
 import type { ListShape, MapShape, Shape } from "./shape.ts";
@@ -10,7 +10,6 @@ import {
   listIn,
   mapIn,
   memberShape,
-  sliceLength,
   treatedAs,
 } from "./value.ts";
 

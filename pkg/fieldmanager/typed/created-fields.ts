@@ -5,6 +5,7 @@ import {
   isJsonObject,
   type JsonObject,
   memoize,
+  sliceLength,
   type Slices,
   sortedKeys,
   sortedKeysInSlices,
@@ -19,7 +20,7 @@ import {
   type PathElement,
 } from "../fieldpath/path-element.ts";
 import { type ListShape, type MapShape, rootShape, type Shape } from "./shape.ts";
-import { elementOf, formOf, memberShape, sliceLength, treatedAs } from "./value.ts";
+import { elementOf, formOf, memberShape, treatedAs } from "./value.ts";
 
 /**
  * The fields that a create sets, encoded as FieldsV1: the paths that `compare` finds between the zero

@@ -1,16 +1,7 @@
-import { assign, atOnce, isJsonObject, type JsonObject, type Slices } from "#base";
+import { assign, atOnce, isJsonObject, type JsonObject, sliceLength, type Slices } from "#base";
 import type { PathElement } from "../fieldpath/path-element.ts";
 import type { ListShape, MapShape, Shape } from "./shape.ts";
-import {
-  elementOf,
-  formOf,
-  isEmptyMap,
-  listIn,
-  mapIn,
-  memberShape,
-  sliceLength,
-  treatedAs,
-} from "./value.ts";
+import { elementOf, formOf, isEmptyMap, listIn, mapIn, memberShape, treatedAs } from "./value.ts";
 
 /**
  * Merges the configuration into the object: atomic values are replaced, maps and associative lists keep

@@ -1,4 +1,11 @@
-import { atOnce, isJsonObject, type JsonObject, type Slices } from "#base";
+import {
+  atOnce,
+  isJsonObject,
+  type JsonObject,
+  slicedLevels,
+  sliceLength,
+  type Slices,
+} from "#base";
 import { goQuote } from "#meta";
 import { keyElement, type PathElement, valueElement } from "../fieldpath/path-element.ts";
 import type { ListShape, MapShape, Shape } from "./shape.ts";
@@ -7,12 +14,6 @@ import type { ListShape, MapShape, Shape } from "./shape.ts";
 export class ElementError extends Error {
   override readonly name = "ElementError";
 }
-
-/** Members of a map or items of a list per slice: a slice takes one to two milliseconds. */
-export const sliceLength = 1000;
-
-/** Levels of maps that are processed in slices; deeper values are processed in one slice. */
-const slicedLevels = 3;
 
 /** The number of levels of the objects that are to be processed in slices; 0 if none of them is large. */
 export function slicedLevelsOf(...objects: readonly JsonObject[]): number {

@@ -57,18 +57,26 @@ export function kindFault(
   typeMeta: TypeMeta,
 ): string | undefined {
   const found = knownKind(registry, typeMeta);
-  if (found === undefined) {
-    const [kind, version] = [typeMeta.kind, typeMeta.apiVersion].map((text) =>
-      JSON.stringify(text),
-    );
-    const scheme = '"pkg/api/legacyscheme/scheme.go:30"';
-    return `no kind ${kind} is registered for version ${version} in scheme ${scheme}`;
-  }
+  if (found === undefined) return unregisteredKind(typeMeta);
   if (found !== "list" && found.kind === resource.kind) return undefined;
-  const version = typeMeta.apiVersion.split("/").at(-1) ?? "";
-  const goPackage = resource.hub.group === "" ? "core" : (resource.hub.group.split(".")[0] ?? "");
-  const types = `(${version}.${typeMeta.kind}) to (${goPackage}.${resource.kind.kind})`;
-  return `converting ${types}: unknown conversion`;
+  return unknownConversion(typeMeta, { group: resource.hub.group, kind: resource.kind.kind });
+}
+
+/** What the decoder says of a kind that no scheme has. */
+export function unregisteredKind({ kind, apiVersion }: TypeMeta): string {
+  const [name, version] = [JSON.stringify(kind), JSON.stringify(apiVersion)];
+  const scheme = '"pkg/api/legacyscheme/scheme.go:30"';
+  return `no kind ${name} is registered for version ${version} in scheme ${scheme}`;
+}
+
+/** What the decoder says of a registered kind that is not the expected one. */
+export function unknownConversion(
+  { kind, apiVersion }: TypeMeta,
+  expected: { readonly group: string; readonly kind: string },
+): string {
+  const version = apiVersion.split("/").at(-1) ?? "";
+  const goPackage = expected.group === "" ? "core" : (expected.group.split(".")[0] ?? "");
+  return `converting (${version}.${kind}) to (${goPackage}.${expected.kind}): unknown conversion`;
 }
 
 /** The resource of a registered type, in any current or former version; "list" for list types. */

@@ -56,7 +56,8 @@ export function virtualCreate({ bodyKind, handle }: CreateHandler) {
     const warn = (text: string) => void warnings.push(text);
     const run = async () => handle({ request, object, dryRun, context, warn });
     const result = await reportingWarnings(warnings, run);
-    await pause();
+    const turn = pause();
+    if (turn !== undefined) await turn;
     return { item: virtualItem(resource, result, 0), created: true, warnings };
   };
 }

@@ -30,7 +30,8 @@ export async function compareAndCreate(write: Write): Promise<void> {
     if (entry === undefined) await respondDryRun(write, key);
     return;
   }
-  const encoded = await encode(write);
+  const encoding = encode(write);
+  const encoded = encoding instanceof Promise ? await encoding : encoding;
   refuseTerminatingDefinition(request, object);
   refuseChangedDefinition(registry, request);
   const create = (value: Uint8Array): Promise<Entry | undefined> =>
@@ -52,7 +53,8 @@ export async function compareAndSwap(write: Write): Promise<void> {
   assert(entry !== undefined, "an update has a stored object");
   const { resource, context } = request;
   const { key, modRevision } = entry;
-  const value = await encode(write);
+  const encoding = encode(write);
+  const value = encoding instanceof Promise ? await encoding : encoding;
   const deletes = isReadyToDelete(resource, object);
   if (write.dryRun) return respond(write, { key, value, modRevision });
   const isFresh = entry.encryption?.stale !== true;

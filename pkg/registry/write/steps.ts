@@ -54,8 +54,18 @@ export function copyDecodedBody(write: Write): Promise<void> | undefined {
   const take = (object: any): void => {
     write.setDecoded({ object, warnings: [...decoded.warnings] });
   };
-  if (write.isLarge) return inTurns(deepCloneInSlices(decoded.object)).then(take);
-  return void take(deepClone(decoded.object));
+  return withCopy(write, decoded.object, take);
+}
+
+/** Copies a value, in turns with other requests if the write is large. */
+function withCopy(
+  { isLarge }: Write,
+  value: any,
+  take: (copy: any) => void,
+): Promise<void> | undefined {
+  // A generator would take longer for a small value.
+  if (isLarge) return inTurns(deepCloneInSlices(value)).then(take);
+  return void take(deepClone(value));
 }
 
 /** Yields to other requests if the steps since the last yield took long. */
@@ -238,13 +248,11 @@ export function prepareCreate({ request, object, hookContext, warnings }: Write)
 
 /** Runs the kind's PrepareForUpdate, which for example keeps the stored status. */
 export function prepareUpdate(write: Write): Promise<void> | undefined {
-  const { request, object, old, hookContext, isLarge } = write;
+  const { request, object, old, hookContext } = write;
   const { prepareUpdate } = request.resource.kind.hooks;
   if (prepareUpdate === undefined) return undefined;
   // The hook moves parts of the old object into the new one, which must not share them.
-  const prepare = (copy: any): void => prepareUpdate(object, copy, hookContext);
-  if (isLarge) return inTurns(deepCloneInSlices(old)).then(prepare);
-  return void prepare(deepClone(old));
+  return withCopy(write, old, (copy) => prepareUpdate(object, copy, hookContext));
 }
 
 /** Reserves cluster IPs and node ports and sets them in the Service. */

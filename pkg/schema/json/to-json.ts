@@ -6,6 +6,7 @@ import {
   memoize,
   OpaqueJson,
   printJson,
+  sliceLength,
   type Slices,
   sortedKeys,
   sortedKeysInSlices,
@@ -370,9 +371,6 @@ export function toJsonValue<S extends StructType<any>>(
   if (typeMeta === undefined) return value;
   return { kind: typeMeta.kind, apiVersion: typeMeta.apiVersion, ...value };
 }
-
-/** Entries of a map that are copied in one slice. */
-const sliceLength = 1000;
 
 /** As `toJsonValue`, in slices: field by field, maps and the open members of custom resources in parts. */
 export function* toJsonValueInSlices<S extends StructType<any>>(
