@@ -124,7 +124,7 @@ interface WireField {
 
 interface Plan {
   readonly byNumber: ReadonlyMap<number, WireField>;
-  /** Converts the decoded field to normal form. */
+  /** Adds the fields of normal form that are absent on the wire. */
   readonly finish: (object: Shape) => void;
 }
 
@@ -190,12 +190,26 @@ function wireField(field: JsonField): WireField {
       },
     };
   }
+  const isDropped = droppedValues(field, type);
   return {
     wireType,
     read: (object, reader) => {
-      object[name] = read(reader);
+      const value = read(reader);
+      if (!isDropped(value)) object[name] = value;
+      else if (object[name] !== undefined) delete object[name];
     },
   };
+}
+
+/**
+ * Tells which values JSON omits. They are not set in the first place: deleting them would turn nearly
+ * every object into a hash table, as Go's encoder writes zero values.
+ */
+function droppedValues(field: JsonField, type: Type): (value: unknown) => boolean {
+  if (isAlwaysThere(field)) return () => false;
+  if (type.tag === "scalar") return (value) => value === null;
+  if (!dropsZero(field)) return () => false;
+  return (value) => value === "" || value === 0 || value === false;
 }
 
 function listField(name: string, element: Type): WireField {
@@ -238,26 +252,15 @@ function mapField(name: string, type: Type): WireField["read"] {
   };
 }
 
-/** Drops values that JSON omits, and adds those that are always written. */
+/** Adds a value that JSON always writes. */
 function finisher(field: JsonField): ((object: Shape) => void) | undefined {
   const { name } = field;
   const type = resolved(field.type);
   if (field.inline && type.tag === "struct") return inlineFinisher(type);
-  if (isAlwaysThere(field)) {
-    const zero = zeroOf(field);
-    return (object) => {
-      if (object[name] === undefined) object[name] = zero();
-    };
-  }
-  if (type.tag === "scalar") {
-    return (object) => {
-      if (object[name] === null) delete object[name];
-    };
-  }
-  if (!dropsZero(field)) return undefined;
+  if (!isAlwaysThere(field)) return undefined;
+  const zero = zeroOf(field);
   return (object) => {
-    const value = object[name];
-    if (value === "" || value === 0 || value === false) delete object[name];
+    if (object[name] === undefined) object[name] = zero();
   };
 }
 

@@ -81,6 +81,8 @@ describe("Protobuf", () => {
   it("decodes packed lists, repeated single fields and merged messages", () => {
     assert.deepEqual(fromProtobuf(spec, bytes("5a03010203", "5804")).numbers, [1, 2, 3, 4]);
     assert.equal(fromProtobuf(port, bytes("10011002")).number, 2);
+    // A zero value replaces an earlier one.
+    assert.deepEqual(fromProtobuf(meta, bytes("0a0161", "0a00", "42020805", "4200")), {});
     assert.deepEqual(fromProtobuf(thing, bytes("0a030a0161", "0a0372016d")).metadata, {
       name: "a",
       tags: ["m"],
