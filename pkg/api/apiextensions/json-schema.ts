@@ -3,7 +3,6 @@ import { isJsonObject } from "#base";
 import {
   required,
   bool,
-  bytes,
   double,
   fromJson,
   int64,
@@ -19,6 +18,7 @@ import {
   string,
   structs,
   type StructType,
+  textBytes,
   mergedBy,
 } from "#schema";
 import { rawExtension } from "#meta";
@@ -37,7 +37,7 @@ const json: ScalarType<unknown> = scalar<unknown>({
   name: "JSON",
   package: goPackage,
   wire: v1("JSON", "Arbitrary JSON value: object, array, string, number, boolean or null.", {
-    raw: pointer(1, bytes, "Text of the JSON value."),
+    raw: pointer(1, textBytes, "Text of the JSON value."),
   }),
   openapi: {},
 });

@@ -1,6 +1,5 @@
 import { OpaqueJson, printJson } from "#base";
 import {
-  bytes,
   checkDepth,
   int32,
   int64,
@@ -12,6 +11,7 @@ import {
   ScalarFault,
   string,
   structs,
+  textBytes,
 } from "#schema";
 import type { Int64, ScalarType } from "#schema";
 import {
@@ -186,10 +186,10 @@ export const rawExtension: ScalarType<unknown> = scalar<unknown>({
   doc: "Arbitrary JSON value, usually an object with apiVersion and kind.",
   fromJson: (value) => value,
   wire: structs(runtimePackage)("RawExtension", "Arbitrary JSON value on the wire.", {
-    raw: pointer(1, bytes, "Text of the JSON value."),
+    raw: pointer(1, textBytes, "Text of the JSON value."),
   }),
-  toWire: (value) => (value === null ? {} : { raw: toBase64(value) }),
-  fromWire: (message: { readonly raw?: string }) => fromBase64(message.raw),
+  toWire: (value) => (value === null ? {} : { raw: printJson(value) }),
+  fromWire: (message: { readonly raw?: string }) => parsedText(message.raw),
   openapi: { type: "object" },
   zero: null,
   keptWhenEmpty: true,
@@ -205,10 +205,10 @@ export const fieldsV1: ScalarType<OpaqueJson | null> = scalar<OpaqueJson | null>
   fromJson: opaque,
   toJson: (value) => value?.value ?? null,
   wire: meta("FieldsV1", "Set of fields on the wire.", {
-    Raw: pointer(1, bytes, "JSON text of the set of fields."),
+    Raw: pointer(1, textBytes, "JSON text of the set of fields."),
   }),
-  toWire: (value) => (value === null ? {} : { Raw: Buffer.from(value.text).toString("base64") }),
-  fromWire: (message: { readonly Raw?: string }) => opaque(fromBase64(message.Raw)),
+  toWire: (value) => (value === null ? {} : { Raw: value.text }),
+  fromWire: (message: { readonly Raw?: string }) => opaque(parsedText(message.Raw)),
   openapi: { type: "object" },
   zero: null,
   keptWhenEmpty: true,
@@ -261,11 +261,6 @@ function jsonTypeOf(value: unknown): string {
   return Array.isArray(value) ? "array" : "object";
 }
 
-function toBase64(value: unknown): string {
-  return Buffer.from(printJson(value), "utf8").toString("base64");
-}
-
-function fromBase64(raw: string | undefined): unknown {
-  if (raw === undefined) return null;
-  return parseJson(Buffer.from(raw, "base64")).value;
+function parsedText(text: string | undefined): unknown {
+  return text === undefined ? null : parseJson(text).value;
 }

@@ -57,7 +57,7 @@ const valueOf: (type: Type) => Read = memoize((type: Type): Read => {
     case "double":
       return (reader) => reader.double();
     case "bytes":
-      return (reader) => reader.base64();
+      return type.isText ? (reader) => reader.string() : (reader) => reader.base64();
     case "scalar":
       return scalarOf(type);
     case "struct":

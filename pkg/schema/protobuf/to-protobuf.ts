@@ -40,6 +40,7 @@ const valueOf: (type: Type) => Write = memoize((type: Type): Write => {
     case "double":
       return (value: number, writer) => void writer.double(value);
     case "bytes":
+      if (type.isText) return (value: string, writer) => void writer.string(value);
       return (value: string, writer) => void writer.bytes(Buffer.from(value, "base64"));
     case "scalar":
       return scalarOf(type);

@@ -30,6 +30,8 @@ export const int32: Int32Type = declared({ tag: "int32" });
 export const int64: Int64Type = declared({ tag: "int64" });
 export const double: DoubleType = declared({ tag: "double" });
 export const bytes: BytesType = declared({ tag: "bytes" });
+/** Text that Go declares as bytes, in the message of a scalar. */
+export const textBytes: BytesType = declared({ tag: "bytes", isText: true });
 
 /** A string with known values, for example `oneOf("TCP", "UDP")`. */
 export function oneOf<const V extends readonly string[]>(...values: V): StringType<V[number]> {

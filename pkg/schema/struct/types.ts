@@ -51,6 +51,8 @@ export interface DoubleType extends Shaped<number> {
 /** Base64 (RFC 4648 section 4, padded) in JSON, raw in Protobuf. */
 export interface BytesType extends Shaped<string> {
   readonly tag: "bytes";
+  /** The bytes are UTF-8 text, which is the value; for messages that have no JSON form of their own. */
+  readonly isText?: boolean;
 }
 
 /** OpenAPI fragment of a scalar, the same in v2 and v3 unless `v3` says otherwise. */
