@@ -11,7 +11,7 @@ import {
   sortedKeys,
   sortedKeysInSlices,
 } from "#base";
-import { dropsZero, jsonFields, type JsonField, resolved } from "../struct/layout.ts";
+import { dropsZero, FieldOrder, jsonFields, type JsonField, resolved } from "../struct/layout.ts";
 import type { Infer, StructType, Type } from "../struct/types.ts";
 import { isAlwaysThere, zeroOf } from "../struct/zero.ts";
 
@@ -152,6 +152,8 @@ function printMap(type: Type): Print {
 
 interface FieldWriter {
   readonly name: string;
+  /** Index in the order of declaration. */
+  readonly place: number;
   /** `{"name":`, and `,"name":` */
   readonly first: string;
   readonly next: string;
@@ -164,8 +166,9 @@ interface FieldWriter {
 }
 
 const writersOf = memoize((struct: StructType<any>): readonly FieldWriter[] =>
-  jsonFields(struct).map((field) => ({
+  jsonFields(struct).map((field, place) => ({
     name: field.name,
+    place,
     first: `{${JSON.stringify(field.name)}:`,
     next: `,${JSON.stringify(field.name)}:`,
     type: field.type,
@@ -203,14 +206,14 @@ function isZero(value: unknown): boolean {
 }
 
 const structPrinterOf = memoize((struct: StructType<any>): PrintStruct => {
-  let fields: readonly (FieldWriter & { readonly print: Print })[] | undefined;
+  let order: FieldOrder<FieldWriter & { readonly print: Print }> | undefined;
   // The text is only concatenated, as slicing would copy it.
-  let order: ReadonlyMap<string, number> | undefined;
   return (object: Readonly<Record<string, unknown>>, head) => {
-    fields ??= writersOf(struct).map((field) => ({ ...field, print: printerOf(field.type) }));
-    order ??= sparseOrder(fields);
+    order ??= new FieldOrder(
+      writersOf(struct).map((field) => ({ ...field, print: printerOf(field.type) })),
+    );
     let text = head;
-    for (const field of order.size === 0 ? fields : presentFields(fields, order, object)) {
+    for (const field of order.fieldsOf(object)) {
       // Maps are not checked for emptiness, as that takes as long as listing the keys, which follows.
       const value = field.isMap ? present(field, object) : written(field, object);
       if (value === undefined) continue;
@@ -225,33 +228,6 @@ const structPrinterOf = memoize((struct: StructType<any>): PrintStruct => {
     return text === "" ? "{}" : `${text}}`;
   };
 });
-
-/** Number of fields from which objects of a struct with only optional fields are considered sparse. */
-const sparseFields = 32;
-
-/** Field indexes by name, for sparse structs. */
-function sparseOrder(fields: readonly FieldWriter[]): ReadonlyMap<string, number> {
-  const isSparse = fields.length >= sparseFields && fields.every(({ zero }) => zero === undefined);
-  return new Map(isSparse ? fields.map(({ name }, index) => [name, index] as const) : []);
-}
-
-/** The fields present in an object, in the order of declaration. */
-function presentFields<F>(
-  fields: readonly F[],
-  order: ReadonlyMap<string, number>,
-  object: object,
-): readonly F[] {
-  const places: number[] = [];
-  let isInOrder = true;
-  for (const name in object) {
-    const place = order.get(name);
-    if (place === undefined) continue;
-    if (places.length > 0 && place < places[places.length - 1]!) isInOrder = false;
-    places.push(place);
-  }
-  if (!isInOrder) places.sort((a, b) => a - b);
-  return places.map((place) => fields[place]!);
-}
 
 const noMembers: readonly (readonly [string, unknown])[] = [];
 
@@ -448,11 +424,13 @@ function copyOrNull(copy: Copy, value: unknown): unknown {
 }
 
 function copyStruct(struct: StructType<any>): Copy {
-  let fields: readonly (FieldWriter & { readonly copy: Copy })[] | undefined;
+  let order: FieldOrder<FieldWriter & { readonly copy: Copy }> | undefined;
   return (object: Readonly<Record<string, unknown>>) => {
-    fields ??= writersOf(struct).map((field) => ({ ...field, copy: copierOf(field.type) }));
+    order ??= new FieldOrder(
+      writersOf(struct).map((field) => ({ ...field, copy: copierOf(field.type) })),
+    );
     const copied: Record<string, unknown> = {};
-    for (const field of fields) {
+    for (const field of order.fieldsOf(object)) {
       const value = written(field, object);
       if (value !== undefined) copied[field.name] = copyOrNull(field.copy, value);
     }
