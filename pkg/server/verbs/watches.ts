@@ -1,4 +1,4 @@
-import { concatBytes, type CacheBudget, type Evictable, yieldEvery } from "#base";
+import { concatBytes, type CacheBudget, type Evictable, ownBytes, yieldEvery } from "#base";
 import { type Resource, type Status, StatusError } from "#meta";
 import type { EventBatch, ItemEvent, ObjectEvent } from "#registry";
 import { delimitedSize, fromJson, toJson, WireWriter } from "#schema";
@@ -117,7 +117,8 @@ class EventEncoder {
     const frames = framesOf(event);
     const known = frames.byForm.get(this.form);
     if (known !== undefined) return known;
-    const frame = this.frame(event);
+    // A frame from Node's pool of small Buffers would keep 64 KiB alive.
+    const frame = ownBytes(this.frame(event));
     frames.byForm.set(this.form, frame);
     this.view.messages.add(frames, frame.byteLength + 200);
     return frame;
