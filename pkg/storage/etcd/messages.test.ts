@@ -137,6 +137,10 @@ describe("etcd messages", () => {
       { type: "put", entry, previous: { ...entry, modRevision: 4 } },
       { type: "delete", key: "/schlüssel", revision: 9, previous: entry },
     ]);
+    for (const event of response.events) {
+      const { value } = event.type === "put" ? event.entry : event.previous!;
+      assert.ok(value.buffer.byteLength < 400, "the history keeps values, not received messages");
+    }
     const canceled = { header, canceled: true, compact_revision: 30, cancel_reason: "why" };
     const end = decodeWatch(made("WatchResponse", canceled));
     assert.deepEqual(

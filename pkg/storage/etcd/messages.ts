@@ -1,4 +1,5 @@
 /** Protobuf messages of etcd, with the field numbers of rpc.proto and kv.proto. */
+import { ownBytes } from "#base";
 import { WireReader, WireWriter } from "#schema";
 import type {
   Compare,
@@ -181,8 +182,8 @@ function readEvent(reader: WireReader): StoreEvent {
   let previous: Entry | undefined;
   while (reader.next()) {
     if (reader.field === 1) type = reader.number();
-    else if (reader.field === 2) entry = reader.message(readEntry);
-    else if (reader.field === 3) previous = reader.message(readEntry);
+    else if (reader.field === 2) entry = reader.message(readLongLivedEntry);
+    else if (reader.field === 3) previous = reader.message(readLongLivedEntry);
     else reader.skip();
   }
   const current = entry ?? emptyEntry;
@@ -205,6 +206,12 @@ function readEntry(reader: WireReader): Entry {
     else reader.skip();
   }
   return { key, value, createRevision, modRevision };
+}
+
+/** Reads an entry of the history, where a view would keep all that was received with it. */
+function readLongLivedEntry(reader: WireReader): Entry {
+  const entry = readEntry(reader);
+  return { ...entry, value: ownBytes(entry.value) };
 }
 
 /** The revision of a response's header. */
