@@ -28,6 +28,7 @@ export {
 export { memoize } from "./collections/memoize.ts";
 export { certainlyDiffer, deepEqual, deepEqualInSlices } from "./value/equal.ts";
 export { deepClone, deepCloneInSlices } from "./value/clone.ts";
+export { differingParts } from "./value/differing.ts";
 export {
   assign,
   compareUtf8,

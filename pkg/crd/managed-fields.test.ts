@@ -76,8 +76,10 @@ describe("managed fields of a new custom resource", () => {
     };
     const entries = atOnce(
       managedFieldsAfterUpdate(write, {
-        live: () => toJsonValueInSlices(struct, fromJson(struct, {}, { root: true })),
-        next: () => toJsonValueInSlices(struct, object as never),
+        *objects() {
+          const live = yield* toJsonValueInSlices(struct, fromJson(struct, {}, { root: true }));
+          return { live, next: yield* toJsonValueInSlices(struct, object as never) };
+        },
         creation: true,
         entries: undefined,
         sent: undefined,

@@ -62,11 +62,19 @@ const strippedFields: FieldSet = union(
   ),
 );
 
-export interface Update {
+interface ComparedObjects {
   /** The stored object; for a creation the zero object of the kind. */
-  readonly live: () => Slices<JsonObject>;
-  /** The written object; may share values with `live`. */
-  readonly next: (live: JsonObject) => Slices<JsonObject>;
+  readonly live: JsonObject;
+  /** The written object. */
+  readonly next: JsonObject;
+}
+
+export interface Update {
+  /**
+   * The objects to compare, in the version of the write; what is equal in both may be left out unless
+   * `areConverted`: other versions may map a member to several fields.
+   */
+  readonly objects: (areConverted: boolean) => Slices<ComparedObjects>;
   readonly creation: boolean;
   /** The managedFields of the stored object. */
   readonly entries: readonly ManagedFieldsEntry[] | null | undefined;
@@ -125,12 +133,11 @@ function* readOrNone(entries: readonly ManagedFieldsEntry[] | null | undefined):
 
 function* updateManagers(
   write: Write,
-  { live, next }: Pick<Update, "live" | "next">,
+  { objects: compared }: Pick<Update, "objects">,
   known: Managers,
 ): Slices<Managers> {
-  const before = yield* live();
-  yield;
-  const objects = { live: before, next: yield* next(before) };
+  const versions = [...known].map(([, { apiVersion }]) => apiVersion);
+  const objects = yield* compared(versions.some((version) => version !== write.apiVersion));
   yield;
   const { managers, fields } = yield* update(write, objects, known);
   yield;
@@ -214,8 +221,8 @@ export function* applyConfiguration(
     checkKind(write, document);
     if (managers.size === 0 && !creation) {
       const first = { ...write, manager: beforeApply };
-      const objects = { live: () => done(zero()), next: () => done(live) };
-      managers = yield* updateManagers(first, objects, managers);
+      const objects = () => done({ live: zero(), next: live });
+      managers = yield* updateManagers(first, { objects }, managers);
     }
     yield;
     yield* checkDocument(write, document);

@@ -1,6 +1,15 @@
 import assert from "node:assert/strict";
 import { managedFieldsAfterUpdate } from "#fieldmanager";
-import { atOnce, type JsonObject, seededRandom } from "#base";
+import {
+  assign,
+  atOnce,
+  deepClone,
+  isJsonObject,
+  type JsonObject,
+  OpaqueJson,
+  type Random,
+  seededRandom,
+} from "#base";
 import type { Resource } from "#meta";
 import { arbitrary } from "#schema";
 import { memoryBackend, objectStore, StoreFault } from "#storage";
@@ -220,11 +229,9 @@ describe("managed fields", () => {
         const write = managedWrite(registry, { ...request(maps), resource }, "me");
         const compared = atOnce(
           managedFieldsAfterUpdate(write, {
-            *live() {
-              yield;
-              return emptyObject(struct);
+            *objects() {
+              return { live: emptyObject(struct), next: yield* servedJsonInSlices(asStored, made) };
             },
-            next: () => servedJsonInSlices(asStored, made),
             creation: true,
             entries: undefined,
             sent: undefined,
@@ -248,7 +255,57 @@ describe("managed fields", () => {
       }
     }
   });
+
+  it("of an update are the same whether whole objects or only what differs is compared", async () => {
+    const { catalog, request } = await testRegistry();
+    const registry = { catalog, timestamp: () => "2030-01-01T00:00:00Z" } as never;
+    let compared = 0;
+    for (const resource of catalog.resources) {
+      const { struct, groupVersion, kind } = resource;
+      const asStored: Resource = { ...resource, served: { ...resource.served, convert: "hub" } };
+      const target = { ...request(maps), resource: asStored };
+      const random = seededRandom(`update of ${groupVersion} ${kind.kind}`);
+      for (let round = 0; round < 12; round++) {
+        const [old, other] = [withMetadata(struct, random), withMetadata(struct, random)];
+        const object = mixed(old, other, random);
+        const creation = { object: old, old: undefined, fieldManager: "before" };
+        atOnce(updateManagedFields(registry, target, creation));
+        const entries = [false, true].map((isLarge) => {
+          const updated = deepClone(object);
+          const change = { object: updated, old, fieldManager: "me", isLarge };
+          atOnce(updateManagedFields(registry, target, change));
+          return JSON.stringify(updated.metadata.managedFields);
+        });
+        if (entries[1]?.includes("before") && entries[1].includes("me")) compared++;
+        assert.equal(entries[0], entries[1], `${groupVersion} ${kind.kind} ${round}`);
+      }
+    }
+    assert.ok(compared > 100, `${compared} updates with two managers`);
+  });
 });
+
+function withMetadata(struct: Resource["struct"], random: Random): any {
+  const object = arbitrary(struct, random) as any;
+  const { managedFields: _entries, ...metadata } = object.metadata ?? {};
+  return { ...object, metadata };
+}
+
+/** A copy of `left` in which some members, at any depth, are those of `right`. */
+function mixed(left: unknown, right: unknown, random: Random): any {
+  if (random.below(8) === 0) return deepClone(right);
+  if (!isJsonObject(left) || !isJsonObject(right) || left instanceof OpaqueJson) {
+    return deepClone(left);
+  }
+  const result: Record<string, unknown> = {};
+  for (const name of new Set([...Object.keys(left), ...Object.keys(right)])) {
+    const [mine, other] = [left, right].map(
+      (each) => Object.getOwnPropertyDescriptor(each, name)?.value,
+    );
+    const value = mixed(mine, other, random);
+    if (value !== undefined) assign(result, name, value);
+  }
+  return result;
+}
 
 function boundTo<T extends object>(instance: T): T {
   return new Proxy(instance, {

@@ -4,6 +4,7 @@ import {
   deepClone,
   deepEqual,
   deepEqualInSlices,
+  differingParts,
   type JsonObject,
   memoize,
   type Slices,
@@ -130,12 +131,20 @@ function entriesAfterUpdate(
   const { resource } = request;
   const { object, old, document, fieldManager, sent, isLarge = false } = change;
   return managedFieldsAfterUpdate(managedWrite(registry, request, fieldManager), {
-    *live() {
-      if (old === undefined) return emptyObject(resource.struct);
-      if (document !== undefined) return withoutTypeMeta(document);
-      return yield* servedJsonInSlices(resource, old);
+    *objects(areConverted) {
+      if (old === undefined) {
+        const next = yield* servedJsonInSlices(resource, object);
+        return { live: emptyObject(resource.struct), next };
+      }
+      // The size of whole objects decides whether they are compared in slices.
+      if (!areConverted && !isLarge) return differingJson(resource, old, object);
+      const live =
+        document === undefined
+          ? yield* servedJsonInSlices(resource, old)
+          : withoutTypeMeta(document);
+      yield;
+      return { live, next: yield* nextJson(resource, { object, old, isLarge }, live) };
     },
-    next: (live) => nextJson(resource, { object, old, isLarge }, live),
     creation: old === undefined,
     entries: old?.metadata.managedFields,
     sent,
@@ -170,9 +179,22 @@ export function keepClearedManagedFields(document: unknown, object: any): void {
 
 /** A hub object as JSON in the version of the resource, without managedFields, in slices. */
 export function* servedJsonInSlices(resource: Resource, hub: any): Slices<JsonObject> {
-  const object = servedObject(resource, hub);
+  const object = unmanaged(servedObject(resource, hub));
+  return yield* toJsonValueInSlices(resource.struct, object);
+}
+
+/** The JSON of two hub objects in the version of the resource, as far as they differ. */
+function differingJson(resource: Resource, old: any, object: any) {
+  const { struct } = resource;
+  const [before, after] = [old, object].map((hub) => unmanaged(servedObject(resource, hub)));
+  const [live, next] = differingParts(before, after) ?? [{}, {}];
+  return { live: toJsonValue(struct, live), next: toJsonValue(struct, next) };
+}
+
+/** The object without metadata.managedFields. */
+function unmanaged(object: any): any {
   const { managedFields: _entries, ...metadata } = object.metadata;
-  return yield* toJsonValueInSlices(resource.struct, { ...object, metadata });
+  return { ...object, metadata };
 }
 
 /** A document as `servedJsonInSlices` returns it. */
