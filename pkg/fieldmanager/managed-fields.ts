@@ -139,17 +139,17 @@ function* updateManagers(
   const versions = [...known].map(([, { apiVersion }]) => apiVersion);
   const objects = yield* compared(versions.some((version) => version !== write.apiVersion));
   yield;
-  const { managers, fields } = yield* update(write, objects, known);
+  const manager = managerOf(write, "Update");
+  const id = managerIdentifier(manager);
+  const { managers, fields } = yield* update(write, objects, { managers: known, self: id });
   yield;
   const changed = difference(fields, strippedFields);
   yield;
   if (!isEmptySet(changed)) {
-    const manager = managerOf(write, "Update");
-    const id = managerIdentifier(manager);
     const previous = managers.get(id);
     const { levels } = managers;
     const managed =
-      previous === undefined ? changed : yield* unionInSlices(changed, previous.fields, levels);
+      previous === undefined ? changed : yield* unionInSlices(previous.fields, changed, levels);
     yield;
     const updater = { ...manager, fields: managed, time: write.now };
     managers.put(yield* withEncoded(updater, known.get(id), levels));

@@ -78,8 +78,9 @@ class Story {
   }
 
   update(name: string, next: JsonObject): Story {
-    const outcome = atOnce(update(change, { live: this.object, next }, this.managers));
     const manager = managerOf(name, "Update");
+    const by = { managers: this.managers, self: managerIdentifier(manager) };
+    const outcome = atOnce(update(change, { live: this.object, next }, by));
     outcome.managers.put({ ...manager, fields: outcome.fields, time: undefined });
     outcome.managers.dropEmpty();
     return new Story(next, outcome.managers);
@@ -91,6 +92,11 @@ class Story {
       .map(([, { name, fields }]) => `${name}: ${JSON.stringify(fields)}`)
       .join(" | ");
   }
+}
+
+/** An update by a manager without an entry. */
+function byAnother(managers = new Managers()) {
+  return { managers, self: managerIdentifier(managerOf("another", "Update")) };
 }
 
 /** The conflicts with which the apply fails, as `manager path`. */
@@ -349,7 +355,9 @@ describe("update", () => {
     const left = (ofVersion: boolean) => {
       const scope = { ignored: setOf(["f:text"]), ofVersion };
       const objects = { live: { text: "a", number: 1 }, next: { text: "b", number: 1 } };
-      const outcome = atOnce(update({ versions, apiVersion: "v1", scope }, objects, managers));
+      const outcome = atOnce(
+        update({ versions, apiVersion: "v1", scope }, objects, byAnother(managers)),
+      );
       return [...outcome.managers].map(([, each]) => each.fields);
     };
     assert.deepEqual(left(false), [fields]);
@@ -358,7 +366,7 @@ describe("update", () => {
 
   it("manages added and modified fields, and new maps that contain them", () => {
     const fields = (live: JsonObject, next: JsonObject): unknown =>
-      atOnce(update(change, { live, next }, new Managers())).fields;
+      atOnce(update(change, { live, next }, byAnother())).fields;
     assert.deepEqual(fields({}, { data: { x: "1" } }), { "f:data": { ".": {}, "f:x": {} } });
     assert.deepEqual(fields({ data: {} }, { data: { x: "1" } }), { "f:data": { "f:x": {} } });
     assert.deepEqual(fields({ whole: { a: "1" } }, { whole: { b: "1" } }), { "f:whole": {} });
@@ -375,7 +383,10 @@ describe("update", () => {
   it("drops managers of versions that no longer exist", () => {
     const managers = new Managers();
     managers.put({ ...managerOf("old", "Update"), apiVersion: "v0", fields: {}, time: undefined });
-    assert.equal(atOnce(update(change, { live: {}, next: {} }, managers)).managers.size, 0);
+    assert.equal(
+      atOnce(update(change, { live: {}, next: {} }, byAnother(managers))).managers.size,
+      0,
+    );
   });
 
   it("replaces members below a value that has become atomic", () => {
@@ -383,7 +394,7 @@ describe("update", () => {
     const fields = setOf(["f:unit", "f:a"], ["f:text"]);
     managers.put({ ...managerOf("m", "Update"), fields, time: undefined });
     const object = { unit: { a: "1" }, text: "t" };
-    const updated = atOnce(update(change, { live: object, next: object }, managers));
+    const updated = atOnce(update(change, { live: object, next: object }, byAnother(managers)));
     const [[, manager] = []] = [...updated.managers];
     assert.deepEqual(manager?.fields, setOf(["f:unit"], ["f:text"]));
   });
@@ -416,7 +427,7 @@ describe("typed values", () => {
     const keyed = (number: number): object => ({
       "f:ports": { [port(number)]: { ".": {}, "f:port": {} } },
     });
-    const updated = atOnce(update(change, { live: { data, ports }, next: after }, new Managers()));
+    const updated = atOnce(update(change, { live: { data, ports }, next: after }, byAnother()));
     const { added, modified, removed } = compare(shape, { data, ports }, after);
     assert.deepEqual(updated.fields, union(added, modified));
     assert.deepEqual(

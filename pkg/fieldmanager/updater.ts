@@ -120,6 +120,15 @@ interface RemovalOutcome {
   readonly comparison: () => Slices<Comparison>;
 }
 
+interface Removal {
+  readonly managers: Managers;
+  /** Identifier of the manager that makes the change. */
+  readonly self: string;
+  /** The applier keeps its fields, of the updater those are removed that the object no longer has. */
+  readonly operation: "Apply" | "Update";
+  readonly force: boolean;
+}
+
 /**
  * Removes changed and removed fields from every manager but `self`. Without `force`, changed fields of
  * another manager are conflicts.
@@ -129,7 +138,7 @@ interface RemovalOutcome {
 function* removeFromOthers(
   change: Change,
   { live, next }: Objects,
-  { managers, self, force }: { managers: Managers; self: string | undefined; force: boolean },
+  { managers, self, operation, force }: Removal,
 ): Slices<RemovalOutcome> {
   const { levels } = managers;
   const comparisons = new Map<string, Comparison>();
@@ -146,7 +155,7 @@ function* removeFromOthers(
   const losses = new Map<string, { conflict: FieldSet; removed: FieldSet }>();
   const conflicts: Conflict[] = [];
   for (const [id, manager] of managers) {
-    if (id === self) continue;
+    if (id === self && operation === "Apply") continue;
     let difference = filtered.get(manager.apiVersion);
     if (difference === undefined) {
       const { added, modified, removed } = yield* compareIn(manager.apiVersion);
@@ -160,9 +169,12 @@ function* removeFromOthers(
       filtered.set(manager.apiVersion, difference);
     }
     yield;
-    const conflict = yield* intersectionInSlices(manager.fields, difference.changed, levels);
+    const { fields } = manager;
+    // The updater gets the fields that it changes; those that it has need not be removed before.
+    const conflict =
+      id === self ? emptySet : yield* intersectionInSlices(fields, difference.changed, levels);
     yield;
-    const removed = yield* intersectionInSlices(manager.fields, difference.removed, levels);
+    const removed = yield* intersectionInSlices(fields, difference.removed, levels);
     losses.set(id, { conflict, removed });
     yield;
     if (force || isEmptySet(conflict)) continue;
@@ -189,11 +201,14 @@ interface Updated {
   readonly fields: FieldSet;
 }
 
-/** The managers after an update from `live` to `next`; `fields` are to be added to the updater's entry. */
+/**
+ * The managers after an update from `live` to `next` by the manager `self`, to whose entry `fields` are
+ * to be added.
+ */
 export function* update(
   change: Change,
   objects: { readonly live: JsonObject; readonly next: JsonObject },
-  managers: Managers,
+  { managers, self }: Pick<Removal, "managers" | "self">,
 ): Slices<Updated> {
   const live = new Versioned(change, objects.live);
   const next = new Versioned(change, objects.next);
@@ -203,7 +218,7 @@ export function* update(
   const outcome = yield* removeFromOthers(
     change,
     { live, next },
-    { managers: current, self: undefined, force: true },
+    { managers: current, self, operation: "Update", force: true },
   );
   yield;
   const { added, modified } = yield* outcome.comparison();
@@ -258,7 +273,8 @@ export function* apply(
   const object = yield* prune(change, merged, { managers: current, last, fields });
   const objects = { live: new Versioned(change, live), next: new Versioned(change, object) };
   yield;
-  const outcome = yield* removeFromOthers(change, objects, { managers: current, self: id, force });
+  const removal = { managers: current, self: id, operation: "Apply", force } as const;
+  const outcome = yield* removeFromOthers(change, objects, removal);
   yield;
   const isUnchanged = levels > 0 ? yield* deepEqualInSlices(live, object) : deepEqual(live, object);
   return {

@@ -73,11 +73,21 @@ function shapeBelow(shape: Shape | undefined, element: PathElement): Shape | und
   return element.startsWith("k:") ? shape?.list?.element : undefined;
 }
 
+/** The shapes that sets were found to fit: writes read the same sets from the watch cache repeatedly. */
+const fitting = new WeakMap<FieldSet, Shape>();
+
 /**
  * Adapts a set to the current schema: where a list or map has become atomic, members below it are
  * replaced by the path of the atomic value.
  */
 export function reconciled(set: FieldSet, shape: Shape): FieldSet {
+  if (fitting.get(set) === shape) return set;
+  const result = withAtomicLeaves(set, shape);
+  fitting.set(result, shape);
+  return result;
+}
+
+function withAtomicLeaves(set: FieldSet, shape: Shape): FieldSet {
   let draft: Record<PathElement, FieldSet> | undefined;
   for (const element in set) {
     if (element === selfKey) continue;
@@ -86,7 +96,7 @@ export function reconciled(set: FieldSet, shape: Shape): FieldSet {
     const below = shapeBelow(shape, element);
     if (below === undefined || isDeduced(below)) continue;
     const isAtomic = below.map === undefined ? below.list?.relation === "atomic" : below.map.atomic;
-    const replacement = isAtomic ? leaf : reconciled(node, below);
+    const replacement = isAtomic ? leaf : withAtomicLeaves(node, below);
     if (replacement === node) continue;
     draft ??= { ...set };
     draft[element] = replacement;
