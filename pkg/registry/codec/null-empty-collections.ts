@@ -37,22 +37,27 @@ function onMembers(work: Nuller | undefined): Nuller | undefined {
 }
 
 function onFields(fields: readonly JsonField[]): Nuller | undefined {
-  const steps = fields.flatMap(({ name, type, presence }): Nuller[] => {
+  const steps = new Map<string, Step>();
+  for (const { name, type, presence } of fields) {
     const { tag } = resolved(type);
     const isNulled = !presence.omitEmpty && !presence.pointer && (tag === "list" || tag === "map");
     const inner = nullerOf(type);
-    if (!isNulled && inner === undefined) return [];
-    return [
-      (object) => {
-        const value = object[name];
-        if (value === undefined || value === null) return;
-        if (isNulled && Object.keys(value).length === 0) object[name] = null;
-        else inner?.(value);
-      },
-    ];
-  });
-  if (steps.length === 0) return undefined;
+    if (isNulled || inner !== undefined) steps.set(name, { isNulled, inner });
+  }
+  if (steps.size === 0) return undefined;
   return (object) => {
-    for (const step of steps) step(object);
+    for (const name in object) {
+      const step = steps.get(name);
+      const value = object[name];
+      if (step === undefined || value === undefined || value === null) continue;
+      if (step.isNulled && Object.keys(value).length === 0) object[name] = null;
+      else step.inner?.(value);
+    }
   };
+}
+
+interface Step {
+  /** Whether an empty value becomes null. */
+  readonly isNulled: boolean;
+  readonly inner: Nuller | undefined;
 }

@@ -34,21 +34,25 @@ function inMembers(find: Finder | undefined): Finder | undefined {
 }
 
 function inFields(fields: readonly JsonField[]): Finder | undefined {
-  const finders = fields.flatMap(({ name, type, presence }): Finder[] => {
+  const finders = new Map<string, Finder>();
+  for (const { name, type, presence } of fields) {
     const { tag } = resolved(type);
     const isOmitted = presence.omitEmpty && (tag === "list" || tag === "map");
     const inner = finderOf(type);
-    if (!isOmitted && inner === undefined) return [];
-    return [
-      (object) => {
-        const value = object[name];
-        if (!isPresent(value)) return false;
-        if (isOmitted && Object.keys(value).length === 0) return true;
-        return inner?.(value) ?? false;
-      },
-    ];
-  });
-  return finders.length === 0 ? undefined : (object) => finders.some((find) => find(object));
+    if (!isOmitted && inner === undefined) continue;
+    finders.set(name, (value) => {
+      if (isOmitted && Object.keys(value).length === 0) return true;
+      return inner?.(value) ?? false;
+    });
+  }
+  if (finders.size === 0) return undefined;
+  return (object) => {
+    for (const name in object) {
+      const value = object[name];
+      if (isPresent(value) && finders.get(name)?.(value)) return true;
+    }
+    return false;
+  };
 }
 
 function isPresent(value: unknown): boolean {
