@@ -1,5 +1,6 @@
 /** Serves `/openapi/v2` and `/openapi/v3`. */
 import type { RemoteDocument, RemoteSpec } from "#aggregator";
+import { yieldEvery } from "#base";
 import type { Catalog } from "#meta";
 import type { DocumentResponse, DocumentHeaders } from "../discovery/document-response.ts";
 import { covers, parseAccept } from "../response/negotiation.ts";
@@ -78,8 +79,10 @@ async function indexResponse({ catalog, remoteDocuments }: OpenApiView): Promise
   const entries: [string, object][] = [];
   const add = (address: string, hash: string) =>
     entries.push([address, { serverRelativeURL: relativeUrl(address, hash) }]);
+  const turn = yieldEvery();
   for (const [address, { hash }] of openApiV3Documents(catalog)) {
     if (!remoteDocuments.has(address)) add(address, await hash());
+    await turn();
   }
   for (const [address, { hash }] of remoteDocuments) add(address, hash);
   entries.sort(([a], [b]) => (a < b ? -1 : 1));
