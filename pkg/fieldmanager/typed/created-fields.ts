@@ -39,19 +39,21 @@ export function createdFields(
   return text === leafJson ? "" : text;
 }
 
-/** As `createdFields`; the open members of a custom resource are printed in slices. */
+/** As `createdFields`, in slices. */
 export function* createdFieldsInSlices(
   struct: StructType<any>,
   object: JsonObject,
   excluded: FieldSet,
 ): Slices<string> {
-  if (struct.open === undefined) return createdFields(struct, object, excluded);
-  const text = yield* openStructDifference(struct, fieldEmitters(struct), { object, excluded });
+  const text = yield* structDifferenceInSlices(struct)(object, excluded);
   return text === leafJson ? "" : text;
 }
 
 /** Prints the node of a decoded value; "" if it is empty. */
 type Emit = (value: any, excluded: FieldSet | undefined) => string;
+
+/** As `Emit`, in slices. */
+type EmitInSlices = (value: any, excluded: FieldSet | undefined) => Slices<string>;
 
 /** A member without members below it. */
 const leafJson = "{}";
@@ -67,6 +69,8 @@ interface FieldEmitter {
   readonly shown: (object: any) => unknown;
   /** Prints what differs from the zero value. */
   readonly emit: Emit;
+  /** As `emit`, in slices; undefined for values that are not large. */
+  readonly emitInSlices: EmitInSlices | undefined;
   /** Prints every path of the value, whose parent is new. */
   readonly emitEvery: Emit;
 }
@@ -79,10 +83,15 @@ const fieldEmitters = memoize((struct: StructType<any>): readonly FieldEmitter[]
     const shape = map?.fields.get(field.name) ?? {};
     const type = resolved(field.type);
     const emitEvery = everyOf(type, shape);
-    const emit = isAlwaysThere ? differenceFromZero(type, shape, zero[field.name]) : emitEvery;
+    const [emit, emitInSlices] = isAlwaysThere
+      ? [
+          differenceFromZero(type, shape, zero[field.name]),
+          differenceInSlices(type, shape, zero[field.name]),
+        ]
+      : [emitEvery, everyOfInSlices(type, shape)];
     const element = fieldElement(field.name);
     const label = `${JSON.stringify(element)}:`;
-    return { name: field.name, element, label, shown, emit, emitEvery };
+    return { name: field.name, element, label, shown, emit, emitInSlices, emitEvery };
   });
   return members.sort((a, b) => compareUtf8(a.name, b.name));
 });
@@ -105,6 +114,35 @@ function structDifference(struct: StructType<any>): Emit {
     }
     return text === "" ? "" : `${text}}`;
   };
+}
+
+/** As `structDifference`, in slices. */
+function structDifferenceInSlices(struct: StructType<any>): EmitInSlices {
+  return function* (object, excluded) {
+    const emitters = fieldEmitters(struct);
+    if (struct.open !== undefined) {
+      return yield* openStructDifference(struct, emitters, { object, excluded });
+    }
+    let text = "";
+    for (const emitter of emitters) {
+      const value = emitter.shown(object);
+      const excludedNode = excluded?.[emitter.element];
+      if (value === undefined || isExcluded(excludedNode)) continue;
+      const node = yield* emitField(emitter, value, excludedNode);
+      if (node !== "") text += `${text === "" ? "{" : ","}${emitter.label}${node}`;
+    }
+    return text === "" ? "" : `${text}}`;
+  };
+}
+
+/** Prints a field with `emitInSlices` if it has one. */
+function* emitField(
+  { emit, emitInSlices }: FieldEmitter,
+  value: unknown,
+  excluded: FieldSet | undefined,
+): Slices<string> {
+  const isSliced = emitInSlices !== undefined && value !== null;
+  return isSliced ? yield* emitInSlices(value, excluded) : emit(value, excluded);
 }
 
 /** Whether a field is excluded as a whole; otherwise paths below it may be. */
@@ -138,7 +176,7 @@ function* openStructDifference(
     const node =
       emitter === undefined
         ? yield* everyValueInSlices(memberShape(map, name), value, openLevels)
-        : emitter.emit(value, excludedNode);
+        : yield* emitField(emitter, value, excludedNode);
     if (node !== "") text += `${text === "" ? "{" : ","}${JSON.stringify(element)}:${node}`;
   }
   return text === "" ? "" : `${text}}`;
@@ -151,28 +189,41 @@ const openLevels = 2;
 function* everyValueInSlices(shape: Shape, value: unknown, levels: number): Slices<string> {
   const { map, list } = shape;
   if (levels > 0 && list !== undefined && list.relation !== "atomic" && Array.isArray(value)) {
-    return yield* everyItemInSlices(list, value);
+    return yield* everyItemInSlices(list, value, (item) => everyValue(list.element, item));
   }
   const isMap = map !== undefined && !map.atomic && isJsonObject(value);
   if (levels === 0 || !isMap) return everyValue(shape, value);
-  let text = selfPrefix;
-  for (const [index, key] of (yield* sortedKeysInSlices(value)).entries()) {
-    if (index % sliceLength === 0) yield;
-    const member = value[key];
-    if (member === undefined) continue;
+  return yield* everyMemberInSlices(value, (key, member) => {
     const memberType = memberShape(map, key);
-    const node =
-      typeof member === "object"
-        ? yield* everyValueInSlices(memberType, member, levels - 1)
-        : everyValue(memberType, member);
-    text += `,${fieldLabel(key)}:${node}`;
+    return typeof member === "object"
+      ? everyValueInSlices(memberType, member, levels - 1)
+      : everyValue(memberType, member);
+  });
+}
+
+/** Prints all members of a map in slices. */
+function* everyMemberInSlices(
+  map: JsonObject,
+  emitMember: (key: string, member: unknown) => string | Slices<string>,
+): Slices<string> {
+  let text = selfPrefix;
+  for (const [index, key] of (yield* sortedKeysInSlices(map)).entries()) {
+    if (index % sliceLength === 0) yield;
+    const member = map[key];
+    if (member === undefined) continue;
+    const node = emitMember(key, member);
+    text += `,${fieldLabel(key)}:${typeof node === "string" ? node : yield* node}`;
   }
   return text === selfPrefix ? leafJson : `${text}}`;
 }
 
-/** As `everyItem`, in slices. */
-function* everyItemInSlices(list: ListShape, items: readonly unknown[]): Slices<string> {
-  if (items.length <= sliceLength) return everyItem(list)(items, undefined);
+/** As `everyList`, in slices. */
+function* everyItemInSlices(
+  list: ListShape,
+  items: readonly unknown[],
+  emitItem: Emit,
+): Slices<string> {
+  if (items.length <= sliceLength) return everyList(list, emitItem)(items, undefined);
   const toPair = pairOf(list);
   const pairs: Pair[] = [];
   for (const item of items) if (pairs.push(toPair(item)) % sliceLength === 0) yield;
@@ -183,7 +234,7 @@ function* everyItemInSlices(list: ListShape, items: readonly unknown[]): Slices<
     let to = Math.min(from + sliceLength, ordered.length);
     while (to < ordered.length && ordered[to]?.[0] === ordered[to - 1]?.[0]) to++;
     const part = ordered.slice(from, to);
-    text += printPairs(part, (item) => everyValue(list.element, item));
+    text += printPairs(part, emitItem);
     from = to;
     yield;
   }
@@ -232,10 +283,24 @@ function differenceFromZero(type: Type, shape: Shape, zero: unknown): Emit {
   if (isAtomic(shape)) return (value) => (deepEqual(value, zero) ? "" : leafJson);
   const emitEvery = everyOf(type, shape);
   return (value, excluded) => {
-    if (value === null) return "";
-    const node = emitEvery(value, excluded);
-    // The zero object has null here: the path exists already, only those below it are added.
-    return node === leafJson ? leafJson : `{${node.slice(selfPrefix.length + 1)}`;
+    return value === null ? "" : withoutSelf(emitEvery(value, excluded));
+  };
+}
+
+/** The zero object has null here: the path exists already, only those below it are added. */
+function withoutSelf(node: string): string {
+  return node === leafJson ? leafJson : `{${node.slice(selfPrefix.length + 1)}`;
+}
+
+/** As `differenceFromZero`, in slices; undefined for values that are not large. */
+function differenceInSlices(type: Type, shape: Shape, zero: unknown): EmitInSlices | undefined {
+  if (type.tag === "struct") {
+    return zero === null || isAtomic(shape) ? undefined : structDifferenceInSlices(type);
+  }
+  const every = everyOfInSlices(type, shape);
+  if (every === undefined) return undefined;
+  return function* (value, excluded) {
+    return withoutSelf(yield* every(value, excluded));
   };
 }
 
@@ -262,6 +327,22 @@ function everyOf(type: Type, shape: Shape): Emit {
     default:
       return emitLeaf;
   }
+}
+
+/** As `everyOf`, in slices; undefined for values that are not large. */
+function everyOfInSlices(type: Type, shape: Shape): EmitInSlices | undefined {
+  if (isAtomic(shape)) return undefined;
+  if (type.tag === "map") {
+    return (map) => {
+      const emitValue = everyOf(resolved(type.value), shape.map?.element ?? {});
+      return everyMemberInSlices(map, (_key, member) => emitValue(member, undefined));
+    };
+  }
+  if (type.tag !== "list") return undefined;
+  return (items) => {
+    const list = shape.list as ListShape;
+    return everyItemInSlices(list, items, everyOf(resolved(type.element), list.element));
+  };
 }
 
 function everyStruct(struct: StructType<any>): Emit {
@@ -334,6 +415,8 @@ function pairOf(list: ListShape): (item: unknown) => Pair {
         if (quotedValue === "") return [JSON.stringify(elementOf(list, item)), item];
         text += `${text === "" ? "" : ","}${quotedName}${quotedValue}`;
       }
+    } else if (list.relation === "set" && plainLabel(item) !== "") {
+      return [`"v:${plainLabel(item)}"`, item];
     }
     if (text === "") return [JSON.stringify(elementOf(list, item)), item];
     return [`"k:{${text}}"`, item];

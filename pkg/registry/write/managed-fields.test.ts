@@ -215,6 +215,29 @@ describe("managed fields", () => {
     assert.match(await refusal(applyConfigMap(api, "m", { data })), /too large/);
   });
 
+  it("of a create are the same in slices and at once, for long lists and maps", async () => {
+    const { catalog, request } = await testRegistry();
+    const registry = { catalog, timestamp: () => "2030-01-01T00:00:00Z" } as never;
+    const long = <V>(make: (index: number) => V): V[] =>
+      Array.from({ length: 2_500 }, (_, index) => make(index));
+    const labels = Object.fromEntries(long((i) => [`k${i}`, ""]));
+    const finalizers = long((i) => (i % 500 === 0 ? `a"/${i % 1_000}` : `a/${i}`));
+    const ports = long((i) => ({ port: i, protocol: i % 2 === 0 ? "TCP" : "UDP", name: `p${i}` }));
+    const containers = long((i) => ({ name: `c${i % 2_000}`, image: "i" }));
+    const specs = { services: { ports }, pods: { containers }, configmaps: undefined };
+    for (const [plural, spec] of Object.entries(specs)) {
+      const write = request(`v1/${plural}/ns`);
+      const [plain, inSlices] = [false, true].map((isLarge) => {
+        const object: any = { metadata: { name: "a", labels, finalizers }, spec, data: labels };
+        const change = { object, old: undefined, fieldManager: "me", isLarge };
+        atOnce(updateManagedFields(registry, write, change));
+        return JSON.stringify(object.metadata.managedFields);
+      });
+      assert.ok(inSlices !== undefined && inSlices.length > 50_000);
+      assert.equal(inSlices, plain, plural);
+    }
+  });
+
   it("of a create equal those of an update of the zero value, for every kind", async () => {
     const { catalog, request } = await testRegistry();
     const registry = { catalog, timestamp: () => "2030-01-01T00:00:00Z" } as never;
@@ -239,19 +262,14 @@ describe("managed fields", () => {
         );
         // Random associative lists may lack keys; then there are no managedFields.
         if (compared.length === 0) continue;
-        atOnce(
-          updateManagedFields(
-            registry,
-            { ...request(maps), resource: asStored },
-            {
-              object: made,
-              old: undefined,
-              fieldManager: "me",
-            },
-          ),
-        );
-        const title = `${groupVersion} ${kind.kind}`;
-        assert.equal(JSON.stringify(metadata.managedFields), JSON.stringify(compared), title);
+        for (const isLarge of [false, true]) {
+          const title = `${groupVersion} ${kind.kind}, ${isLarge ? "in slices" : "at once"}`;
+          delete metadata.managedFields;
+          const change = { object: made, old: undefined, fieldManager: "me", isLarge };
+          const created = { ...request(maps), resource: asStored };
+          atOnce(updateManagedFields(registry, created, change));
+          assert.equal(JSON.stringify(metadata.managedFields), JSON.stringify(compared), title);
+        }
       }
     }
   });

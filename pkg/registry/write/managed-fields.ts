@@ -10,6 +10,7 @@ import {
   type Slices,
 } from "#base";
 import {
+  createdFields,
   createdFieldsInSlices,
   managedFieldsAtCreation,
   ElementError,
@@ -100,7 +101,7 @@ export function* updateManagedFields(
 function* entriesAfterCreate(
   registry: RegistryContext,
   request: ResourceRequest,
-  { object, fieldManager }: ManagedFieldsUpdate,
+  { object, fieldManager, isLarge = false }: ManagedFieldsUpdate,
 ): Slices<NonNullable<ManagedFields>> {
   const { resource, subresource } = request;
   const scope = trackedFieldsOf(resource.kind, subresource);
@@ -110,7 +111,9 @@ function* entriesAfterCreate(
   const excluded = excludedAtCreation(scope.ignored);
   try {
     const served = servedObject(resource, object);
-    const fields = yield* createdFieldsInSlices(resource.struct, served, excluded);
+    const fields = isLarge
+      ? yield* createdFieldsInSlices(resource.struct, served, excluded)
+      : createdFields(resource.struct, served, excluded);
     const by = {
       manager: managerName(request, fieldManager),
       apiVersion: resource.groupVersion,
