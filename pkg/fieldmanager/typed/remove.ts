@@ -1,4 +1,4 @@
-import { assign, type JsonObject } from "#base";
+import { assign, type JsonObject, memoize } from "#base";
 import { type FieldSet, hasInner, isMember, leaf, nodeOf } from "../fieldpath/set.ts";
 import { fieldElement, type PathElement, selfKey } from "../fieldpath/path-element.ts";
 import type { ListShape, MapShape, Shape } from "./shape.ts";
@@ -88,6 +88,7 @@ export function reconciled(set: FieldSet, shape: Shape): FieldSet {
 }
 
 function withAtomicLeaves(set: FieldSet, shape: Shape): FieldSet {
+  if (hasOnlyScalars(shape)) return set;
   let draft: Record<PathElement, FieldSet> | undefined;
   for (const element in set) {
     if (element === selfKey) continue;
@@ -103,6 +104,12 @@ function withAtomicLeaves(set: FieldSet, shape: Shape): FieldSet {
   }
   return draft ?? set;
 }
+
+/** Whether no member of the map or list is a map or list: reading the nodes of large ones takes long. */
+const hasOnlyScalars = memoize(({ map, list }: Shape): boolean => {
+  const members = [...(map?.fields.values() ?? []), map?.element, list?.element];
+  return members.every((member) => member?.map === undefined && member?.list === undefined);
+});
 
 /** Whether the shape is `deduced`, which does not say which values are atomic. */
 function isDeduced({ map }: Shape): boolean {
