@@ -1,12 +1,4 @@
-import {
-  assign,
-  atOnce,
-  deepClone,
-  deepCloneInSlices,
-  deepEqual,
-  printJson,
-  type Slices,
-} from "#base";
+import { assign, atOnce, deepClone, deepEqual, printJson, type Slices } from "#base";
 import { Written } from "#schema";
 import { checkDepth, type JsonObject, PatchFault, WorkBudget } from "./patch-fault.ts";
 
@@ -32,7 +24,8 @@ const maxMovedElements = 20_000_000;
 type Container = JsonObject | unknown[];
 
 /**
- * Applies the operations in order, without modifying the arguments.
+ * Applies the operations in order. The arguments are not modified; the result shares with the document
+ * what the operations do not change.
  * @throws PatchFault at the first operation that fails
  */
 export function jsonPatch(document: unknown, operations: readonly PatchOperation[]): unknown {
@@ -45,7 +38,7 @@ export function* jsonPatchInSlices(
   operations: readonly PatchOperation[],
 ): Slices<unknown> {
   checkDepth(operations);
-  const run = new PatchRun(yield* deepCloneInSlices(document));
+  const run = new PatchRun(document);
   for (const operation of operations) {
     yield;
     run.apply(operation ?? {});
@@ -64,6 +57,8 @@ function mayDeepen(operation: PatchOperation | null): boolean {
 
 class PatchRun {
   private copied = 0;
+  /** Objects and lists that this run has copied, and may modify. */
+  private readonly owned = new WeakSet<Container>();
   private readonly moving = new WorkBudget(maxMovedElements);
 
   constructor(public document: unknown) {}
@@ -140,7 +135,7 @@ class PatchRun {
   private copy(operation: PatchOperation): void {
     const { from, path } = operation;
     const apply = "copy operation does not apply: doc is missing";
-    const source = this.place(from, `${apply} from path: ${from}`);
+    const source = this.find(from, `${apply} from path: ${from}`);
     const value = within("copy", from, () => read(source), "from");
     const place = this.place(path, `${apply} destination path: ${path}`);
     checkDepth(value);
@@ -167,26 +162,46 @@ class PatchRun {
   }
 
   private tested(path: string | null | undefined): unknown {
-    const place = this.place(path, `test operation does not apply: is missing path: ${path}`);
+    const place = this.find(path, `test operation does not apply: is missing path: ${path}`);
     return within("test", path, () => read(place));
   }
 
   /**
-   * The object or array that holds the last step of a path.
+   * The object or list that holds the last step of a path, to be modified.
    * @throws PatchFault with that text where there is none
    */
   private place(path: string | null | undefined, fault: string): Target {
+    return this.find(path, fault, (value) => this.own(value));
+  }
+
+  /** As `place`; `visit` may replace each object and list on the path by a copy. */
+  private find(
+    path: string | null | undefined,
+    fault: string,
+    visit: (value: unknown) => unknown = (value) => value,
+  ): Target {
     const lacking = (): PatchFault => new PatchFault(`${fault}: missing value`);
     if (typeof path !== "string") throw lacking();
     const steps = path.split("/").map(decoded);
     if (steps.length < 2) throw lacking();
-    let container = this.document;
+    let container = (this.document = visit(this.document));
     for (const step of steps.slice(1, -1)) {
       if (!isContainer(container)) throw lacking();
-      container = stepInto(container, step);
+      const inner = stepInto(container, step);
+      const visited = visit(inner);
+      if (visited !== inner) setStep(container, step, visited);
+      container = visited;
     }
     if (!isContainer(container)) throw lacking();
     return { container, key: steps.at(-1) ?? "" };
+  }
+
+  /** A copy that may be modified, if the value is an object or list that the document shares. */
+  private own(value: unknown): unknown {
+    if (!isContainer(value) || this.owned.has(value)) return value;
+    const copy = Array.isArray(value) ? [...(value as unknown[])] : { ...value };
+    this.owned.add(copy);
+    return copy;
   }
 }
 
@@ -225,6 +240,13 @@ function stepInto(container: Container, step: string): unknown {
   }
   const index = integerOf(step);
   return index === undefined ? undefined : container.at(index);
+}
+
+/** Replaces a value that `stepInto` has found. */
+function setStep(container: Container, step: string, value: unknown): void {
+  if (!Array.isArray(container)) return assign(container, step, value);
+  const index = integerOf(step) ?? 0;
+  container[index < 0 ? index + container.length : index] = value;
 }
 
 function read({ container, key }: Target): unknown {

@@ -113,6 +113,23 @@ describe("JSON patch", () => {
     assert.equal(JSON.stringify([document, operations]), before);
   });
 
+  it("shares with the document what the operations do not change", () => {
+    const start = { list: [{ a: [1] }, { b: [2] }], map: { c: {} }, other: { d: {} } };
+    const before = JSON.stringify(start);
+    const operations = [
+      { op: "add", path: "/list/-2/a/-", value: 3 },
+      { op: "move", from: "/map/c", path: "/c" },
+      { op: "add", path: "/c/e", value: 1 },
+      { op: "test", path: "/other/d", value: {} },
+    ];
+    const result = jsonPatch(start, operations) as typeof start & { readonly c: unknown };
+    assert.deepEqual(result.list, [{ a: [1, 3] }, { b: [2] }]);
+    assert.deepEqual([result.map, result.c], [{}, { e: 1 }]);
+    assert.equal(result.list[1], start.list[1]);
+    assert.equal(result.other, start.other);
+    assert.equal(JSON.stringify(start), before);
+  });
+
   it("limits the size that copies can add", () => {
     const operations = Array.from({ length: 64 }, () => ({ op: "copy", from: "/a", path: "/a/-" }));
     const start = { a: ["x".repeat(1_000)] };

@@ -340,19 +340,16 @@ export function keepTimestamps({ hub }: Resource, object: any, old: any): void {
   const [after, before] = [entriesOf(object), entriesOf(old)];
   if (after.length === 0 || after.length !== before.length) return;
   if (after.every((entry, index) => entry.time === before[index]?.time)) return;
+  const [left, right] = [withoutEntries(object), withoutEntries(old)];
+  // Most writes change a value, which is found sooner than a difference of managedFields.
+  if (certainlyDiffer(left, right)) return;
   const isSame = after.every((entry, index) => isSameButTime(entry, before[index]));
-  if (!isSame || isOtherwiseChanged(hub.struct, object, old)) return;
+  if (!isSame || storedJson(hub.struct, left) !== storedJson(hub.struct, right)) return;
   object.metadata.managedFields = old.metadata.managedFields;
 }
 
 function isSameButTime(entry: ManagedFieldsEntry, other: ManagedFieldsEntry | undefined): boolean {
   return deepEqual({ ...entry, time: undefined }, { ...other, time: undefined });
-}
-
-/** Whether two objects differ in their stored JSON, apart from managedFields. */
-function isOtherwiseChanged(struct: StructType<any>, object: any, old: any): boolean {
-  const [left, right] = [withoutEntries(object), withoutEntries(old)];
-  return certainlyDiffer(left, right) || storedJson(struct, left) !== storedJson(struct, right);
 }
 
 function entriesOf({ metadata }: any): readonly ManagedFieldsEntry[] {
@@ -364,6 +361,7 @@ function withoutEntries(object: any): any {
   return { ...object, metadata };
 }
 
+/** The stored JSON of an object without managedFields. */
 function storedJson(struct: StructType<any>, object: any): string {
   const stored = deepClone(object);
   nullEmptyCollections(struct, stored);
