@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject, memoize, OpaqueJson, type Slices } from "#base";
 import { applyConflict, badRequest, goQuote, plainFailure } from "#meta";
-import { configurationFault } from "./typed/validate.ts";
+import { configurationFaultInSlices } from "./typed/validate.ts";
 import { difference, type FieldSet, isEmptySet, setOf, union } from "./fieldpath/set.ts";
 import { isSameSetInSlices, unionInSlices } from "./fieldpath/set-in-slices.ts";
 import {
@@ -329,7 +329,7 @@ function* checkDocument(write: Write, document: JsonObject): Slices<void> {
   }
   const shape = write.versions.shapeOf(write.apiVersion) as Shape;
   yield;
-  const fault = configurationFault(shape, document);
+  const fault = yield* configurationFaultInSlices(shape, document);
   yield;
   if (fault !== "") {
     const object = describeObject(write, document);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { atOnce, deepEqual, type JsonObject, type Random, seededRandom } from "#base";
 import { required, int32, list, map, pointer, value, string, structs } from "#schema";
-import { configurationFault } from "./typed/validate.ts";
+import { configurationFault, configurationFaultInSlices } from "./typed/validate.ts";
 import { compare } from "./typed/compare.ts";
 import { emptySet, setOf, union } from "./fieldpath/set.ts";
 import { toFieldSet } from "./typed/to-field-set.ts";
@@ -490,4 +490,21 @@ describe("typed values", () => {
       assert.equal(fault.slice(0, expected.length || undefined), expected);
     });
   }
+
+  it("finds the same faults in slices", () => {
+    const long = Array.from({ length: 2_500 }, (_, index) => `t${index}`);
+    const wide = Object.fromEntries(long.map((name) => [name, name]));
+    const tags = [...long, "t0", "t1"];
+    const large = [
+      { tags, text: 1 },
+      { tags: [...long, null, "t0"] },
+      { tags, ...wide },
+      { tags: long },
+    ];
+    for (const configuration of [...faults.map(([each]) => each), ...large]) {
+      const fault = configurationFault(shape, configuration);
+      const slices = configurationFaultInSlices(shape, configuration as JsonObject);
+      assert.equal(atOnce(slices), fault);
+    }
+  });
 });

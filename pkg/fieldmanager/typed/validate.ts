@@ -1,8 +1,8 @@
-import { append, compareUtf8, isJsonObject } from "#base";
+import { compareUtf8, isJsonObject, type JsonObject, sliceLength, type Slices } from "#base";
 import { goQuote, goTypeOf, goValue } from "#meta";
 import { describeElement, fieldElement, type PathElement } from "../fieldpath/path-element.ts";
 import type { ListShape, MapShape, Shape } from "./shape.ts";
-import { ElementError, elementOf, formOf, treatedAs } from "./value.ts";
+import { ElementError, elementOf, formOf, slicedLevelsOf, treatedAs } from "./value.ts";
 
 /** A value in a configuration whose Go type no schema allows, as Go prints it. */
 export class GoNative {
@@ -17,9 +17,20 @@ export class GoNative {
  * such as `.spec.replicas: expected numeric (int or float), got string`, or "" if it is valid.
  */
 export function configurationFault(shape: Shape, configuration: unknown): string {
-  const faults = faultsOf(shape, configuration).map(({ path, message }) =>
-    path === "" ? message : `${path}: ${message}`,
-  );
+  return faultText(faultsOf(shape, configuration));
+}
+
+/** As `configurationFault`, in slices. */
+export function* configurationFaultInSlices(
+  shape: Shape,
+  configuration: JsonObject,
+): Slices<string> {
+  const levels = slicedLevelsOf(configuration);
+  return faultText(yield* faultsInSlices(shape, configuration, levels));
+}
+
+function faultText(all: readonly Fault[]): string {
+  const faults = all.map(({ path, message }) => (path === "" ? message : `${path}: ${message}`));
   if (faults.length < 2) return faults[0] ?? "";
   return ["errors:", ...faults.map((fault) => `  ${fault}`)].join("\n");
 }
@@ -42,6 +53,30 @@ function faultsOf(shape: Shape, value: unknown): readonly Fault[] {
     default:
       return faultsOfScalar(shape, value);
   }
+}
+
+/** As `faultsOf`, of which `levels` levels are processed in slices. */
+function* faultsInSlices(shape: Shape, value: unknown, levels: number): Slices<readonly Fault[]> {
+  const { list, map } = shape;
+  if (levels > 0 && list !== undefined && Array.isArray(value)) {
+    const checks = new ListCheck(list, value);
+    while (checks.next()) yield;
+    return checks.faults;
+  }
+  if (levels === 0 || map === undefined || !isMap(value)) return faultsOf(shape, value);
+  const faults: Fault[] = [];
+  for (const [index, name] of Object.keys(value).entries()) {
+    if (index % sliceLength === 0) yield;
+    const below = map.fields.get(name) ?? map.element;
+    const inner = value[name];
+    const isSliced = levels > 1 && below !== undefined && typeof inner === "object";
+    const found = isSliced
+      ? yield* faultsInSlices(below, inner, levels - 1)
+      : faultsOfField(below, inner);
+    addBelow(faults, fieldElement(name), found);
+    if (below === undefined) break;
+  }
+  return faults;
 }
 
 const none: readonly Fault[] = [];
@@ -76,21 +111,52 @@ function faultsInMap(map: MapShape, value: Readonly<Record<string, unknown>>): r
   const faults: Fault[] = [];
   for (const name of Object.keys(value)) {
     const shape = map.fields.get(name) ?? map.element;
-    const inner = shape === undefined ? undeclared : faultsOf(shape, value[name]);
-    if (inner.length > 0) append(faults, prefixed(describeElement(fieldElement(name)), inner));
+    addBelow(faults, fieldElement(name), faultsOfField(shape, value[name]));
     if (shape === undefined) break;
   }
   return faults;
 }
 
-function prefixed(prefix: string, faults: readonly Fault[]): readonly Fault[] {
-  return faults.map(({ path, message }) => ({ path: prefix + path, message }));
+/** An undeclared field has no shape. */
+function faultsOfField(shape: Shape | undefined, value: unknown): readonly Fault[] {
+  return shape === undefined ? undeclared : faultsOf(shape, value);
+}
+
+/** Adds the faults of the value at an element. */
+function addBelow(faults: Fault[], element: PathElement, found: readonly Fault[]): void {
+  if (found.length === 0) return;
+  const prefix = describeElement(element);
+  for (const { path, message } of found) faults.push({ path: prefix + path, message });
 }
 
 function faultsInList(list: ListShape, items: readonly unknown[]): readonly Fault[] {
-  const faults: Fault[] = [];
-  const seen = new Set<PathElement>();
-  for (const [index, item] of items.entries()) {
+  const check = new ListCheck(list, items);
+  while (check.next());
+  return check.faults;
+}
+
+/** Validates the items of a list. */
+class ListCheck {
+  readonly faults: Fault[] = [];
+  private readonly seen = new Set<PathElement>();
+  private at = 0;
+
+  constructor(
+    private readonly list: ListShape,
+    private readonly items: readonly unknown[],
+  ) {}
+
+  /** Validates the items of one slice; returns false after the last one. */
+  next(): boolean {
+    const end = Math.min(this.at + sliceLength, this.items.length);
+    while (this.at < end) if (!this.check(this.at++)) return false;
+    return end < this.items.length;
+  }
+
+  /** Returns false for an item without valid keys, after which no items are validated. */
+  private check(index: number): boolean {
+    const { list, faults } = this;
+    const item = this.items[index];
     let element: PathElement = `i:${index}`;
     if (list.relation !== "atomic") {
       try {
@@ -98,18 +164,17 @@ function faultsInList(list: ListShape, items: readonly unknown[]): readonly Faul
       } catch (error) {
         if (!(error instanceof ElementError)) throw error;
         faults.push({ path: "", message: `element ${index}: ${error.message}` });
-        break;
+        return false;
       }
-      if (seen.has(element)) {
+      if (this.seen.has(element)) {
         const message = `duplicate entries for key ${describeElement(element)}`;
         faults.push({ path: "", message });
       }
-      seen.add(element);
+      this.seen.add(element);
     }
-    const inner = faultsOf(list.element, item);
-    if (inner.length > 0) append(faults, prefixed(describeElement(element), inner));
+    addBelow(faults, element, faultsOf(list.element, item));
+    return true;
   }
-  return faults;
 }
 
 function goType(value: unknown): string {

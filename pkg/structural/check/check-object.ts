@@ -37,7 +37,7 @@ export function* checkObject(
   alsoValues?.(problems);
   if (!onlyStatus) checkEmbedded(object, schema, Path.root, problems);
   yield;
-  checkUniqueness(object, schema, { old, problems });
+  yield* checkUniqueness(object, schema, { old, problems });
   yield;
   if (!schema.hasRules) return { problems, warnings };
   if (problems.list.some(({ type }) => blocking.has(type))) {
@@ -64,17 +64,17 @@ function checkStatus(
 }
 
 /** Checks lists of type set and map for duplicates, unless the stored object already has any. */
-function checkUniqueness(
+function* checkUniqueness(
   object: JsonObject,
   schema: CompiledSchema,
   { old, problems }: Ratcheting,
-): void {
+): Slices<void> {
   const found = new Problems();
-  checkListTypes(object, schema, Path.root, found);
+  yield* checkListTypes(object, schema, Path.root, found);
   if (found.empty) return;
   if (old !== undefined) {
     const oldProblems = new Problems();
-    checkListTypes(old, schema, Path.root, oldProblems);
+    yield* checkListTypes(old, schema, Path.root, oldProblems);
     if (!oldProblems.empty) return;
   }
   for (const problem of found.list) problems.add(problem);

@@ -1,24 +1,27 @@
-import { identity, type JsonObject } from "#base";
+import { identity, type JsonObject, sliceLength, type Slices } from "#base";
 import type { Path, Problems } from "#schema";
 import type { CompiledSchema } from "../schema/compiled-schema.ts";
 import { inGoOrder } from "./go-order.ts";
 import { maxErrors } from "../schema/limits.ts";
 
-/** Checks that items of lists of type set, and keys of lists of type map, are unique. */
-export function checkListTypes(
+/** Checks in slices that items of lists of type set, and keys of lists of type map, are unique. */
+export function* checkListTypes(
   value: unknown,
   schema: CompiledSchema,
   path: Path,
   problems: Problems,
-): void {
+): Slices<void> {
   if (typeof value !== "object" || value === null || !schema.hasListTypes) return;
   if (problems.list.length >= maxErrors) return;
   if (Array.isArray(value)) {
-    if (schema.listType === "set") checkSet(value, path, problems);
-    if (schema.listType === "map") checkMap(value, schema.listKeys, path, problems);
+    if (schema.listType === "set") yield* checkSet(value, path, problems);
+    if (schema.listType === "map") yield* checkMap(value, schema.listKeys, path, problems);
     const { items } = schema;
     if (items?.hasListTypes !== true) return;
-    value.forEach((item, index) => checkListTypes(item, items, path.index(index), problems));
+    for (const [index, item] of value.entries()) {
+      if (index % sliceLength === 0) yield;
+      yield* checkListTypes(item, items, path.index(index), problems);
+    }
     return;
   }
   for (const [name, inner] of Object.entries(value)) {
@@ -26,28 +29,28 @@ export function checkListTypes(
     const known = property ?? schema.values;
     if (known === undefined) continue;
     const at = property === undefined ? path.key(name) : path.child(name);
-    checkListTypes(inner, known, at, problems);
+    yield* checkListTypes(inner, known, at, problems);
   }
 }
 
-function checkSet(list: readonly unknown[], path: Path, problems: Problems): void {
-  for (const index of duplicateIndexes(list))
+function* checkSet(list: readonly unknown[], path: Path, problems: Problems): Slices<void> {
+  for (const index of yield* duplicateIndexes(list, identity))
     problems.duplicate(path.index(index), inGoOrder(list[index]));
 }
 
-function checkMap(
+function* checkMap(
   list: readonly unknown[],
   names: readonly string[],
   path: Path,
   problems: Problems,
-): void {
+): Slices<void> {
   for (const [index, item] of list.entries()) {
     if (item === null || (typeof item === "object" && !Array.isArray(item))) continue;
     problems.invalid(path.index(index), item, "must be an object for an array of list-type map");
     return;
   }
-  const keys = list.map((item) => listMapKeyText(item as JsonObject | null, names));
-  for (const index of duplicateIndexes(keys)) {
+  const keyOf = (item: unknown): string => listMapKeyText(item as JsonObject | null, names);
+  for (const index of yield* duplicateIndexes(list, keyOf)) {
     problems.duplicate(path.index(index), inGoOrder(listMapKey(list[index] as JsonObject, names)));
   }
 }
@@ -69,13 +72,17 @@ export function listMapKeyText(item: JsonObject | null, names: readonly string[]
   return text;
 }
 
-/** Indexes of the second occurrence of each repeated value. */
-function duplicateIndexes(list: readonly unknown[]): readonly number[] {
+/** Indexes of the second occurrence of each repeated key. */
+function* duplicateIndexes(
+  list: readonly unknown[],
+  keyOf: (item: unknown) => unknown,
+): Slices<readonly number[]> {
   if (list.length < 2) return [];
   const counts = new Map<unknown, number>();
   const found: number[] = [];
   for (const [index, item] of list.entries()) {
-    const key = identity(item);
+    if (index % sliceLength === 0) yield;
+    const key = keyOf(item);
     const count = (counts.get(key) ?? 0) + 1;
     counts.set(key, count);
     if (count === 2 && found.length < maxErrors) found.push(index);
