@@ -1,3 +1,4 @@
+import { sliceLength, type Slices, sortedKeysInSlices } from "#base";
 import {
   bool,
   bytes,
@@ -12,7 +13,7 @@ import {
 } from "#schema";
 import { isConfigMapKey, kind, objectMeta } from "#meta";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
-import { entry, invalidEach, sortedKeys } from "../strategy.ts";
+import { entry, invalidEach } from "../strategy.ts";
 import { checkImmutableData, maxDataBytes, sizeOfBase64 } from "./shared/immutable-data.ts";
 
 const v1 = structs("api/core/v1");
@@ -45,23 +46,30 @@ const configMapV1 = v1(
 
 type ConfigMap = Infer<typeof configMapV1>;
 
+function validate(configMap: ConfigMap, problems: Problems): void {
+  problems.defer((found) => dataChecks(configMap, found));
+}
+
 /**
  * Validates keys of `data` before those of `binaryData`; the total size is reported for the object.
  */
-function validate(configMap: ConfigMap, problems: Problems): void {
+function* dataChecks({ data, binaryData }: ConfigMap, problems: Problems): Slices<void> {
   let size = 0;
-  for (const key of sortedKeys(configMap.data)) {
+  let checked = 0;
+  for (const key of yield* sortedKeysInSlices(data ?? {})) {
+    if (++checked % sliceLength === 0) yield;
     const path = Path.of("data").key(key);
     invalidEach(problems, path, { value: key, messages: isConfigMapKey(key) });
-    if (entry(configMap.binaryData, key) !== undefined) {
+    if (entry(binaryData, key) !== undefined) {
       problems.invalid(path, key, "duplicate of key present in binaryData");
     }
-    size += Buffer.byteLength(entry(configMap.data, key) ?? "");
+    size += Buffer.byteLength(entry(data, key) ?? "");
   }
-  for (const key of sortedKeys(configMap.binaryData)) {
+  for (const key of yield* sortedKeysInSlices(binaryData ?? {})) {
+    if (++checked % sliceLength === 0) yield;
     const path = Path.of("binaryData").key(key);
     invalidEach(problems, path, { value: key, messages: isConfigMapKey(key) });
-    size += sizeOfBase64(entry(configMap.binaryData, key) ?? "");
+    size += sizeOfBase64(entry(binaryData, key) ?? "");
   }
   if (size > maxDataBytes) problems.tooLong(Path.of("[]"), "", maxDataBytes);
 }

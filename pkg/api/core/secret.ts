@@ -1,4 +1,4 @@
-import { assign } from "#base";
+import { assign, sliceLength, type Slices, sortedKeysInSlices } from "#base";
 import {
   bool,
   bytes,
@@ -16,7 +16,7 @@ import {
 } from "#schema";
 import { type HookContext, isConfigMapKey, kind, objectMeta, resolve } from "#meta";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
-import { entry, invalidEach, mustNotChange, sortedKeys } from "../strategy.ts";
+import { entry, invalidEach, mustNotChange } from "../strategy.ts";
 import { keyPairFault } from "./key-pair.ts";
 import { checkImmutableData, maxDataBytes, sizeOfBase64 } from "./shared/immutable-data.ts";
 
@@ -127,15 +127,20 @@ const requirements: Readonly<
 };
 
 function validate(secret: Secret, problems: Problems, context: HookContext): void {
+  problems.defer((found) => dataChecks(secret, found));
+  for (const [type, check] of Object.entries(requirements)) {
+    if (resolve(type, context.domain) === secret.type) check(secret, problems, context);
+  }
+}
+
+function* dataChecks(secret: Secret, problems: Problems): Slices<void> {
   let size = 0;
-  for (const key of sortedKeys(secret.data)) {
+  for (const [index, key] of (yield* sortedKeysInSlices(secret.data ?? {})).entries()) {
+    if (index % sliceLength === 0) yield;
     invalidEach(problems, data.key(key), { value: key, messages: isConfigMapKey(key) });
     size += sizeOfBase64(entry(secret.data, key) ?? "");
   }
   if (size > maxDataBytes) problems.tooLong(data, "", maxDataBytes);
-  for (const [type, check] of Object.entries(requirements)) {
-    if (resolve(type, context.domain) === secret.type) check(secret, problems, context);
-  }
 }
 
 /** Warns of a TLS secret whose certificate and key do not match. */
