@@ -176,7 +176,7 @@ class ValueWalk {
     if (maxProperties !== undefined && names.length > maxProperties) {
       this.reportTooMany(names.length, maxProperties);
     }
-    for (const name of names) {
+    for (const name of schema.hasMemberSchemas ? names : []) {
       const field = schema.field(name);
       const value = object[name];
       if (field === undefined || value === undefined) continue;
