@@ -26,7 +26,12 @@ export {
   silentLogger,
 } from "./logger.ts";
 export { memoize } from "./collections/memoize.ts";
-export { certainlyDiffer, deepEqual, deepEqualInSlices } from "./value/equal.ts";
+export {
+  certainlyDiffer,
+  certainlyDifferInSlices,
+  deepEqual,
+  deepEqualInSlices,
+} from "./value/equal.ts";
 export { deepClone, deepCloneInSlices } from "./value/clone.ts";
 export { differingParts } from "./value/differing.ts";
 export {

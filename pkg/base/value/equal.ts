@@ -111,6 +111,33 @@ export function certainlyDiffer(left: unknown, right: unknown): boolean {
   return objectsCertainlyDiffer(left as Shape, right as Shape);
 }
 
+/** As `certainlyDiffer`, in slices. */
+export function* certainlyDifferInSlices(
+  left: unknown,
+  right: unknown,
+  levels = slicedLevels,
+): Slices<boolean> {
+  if (left === right) return false;
+  const isSliced = levels > 0 && isTree(left) && isTree(right);
+  if (!isSliced || Array.isArray(left) || Array.isArray(right)) return certainlyDiffer(left, right);
+  const [mine, theirs] = [left as Shape, right as Shape];
+  const keys = new Set(Object.keys(mine));
+  yield;
+  for (const key of Object.keys(theirs)) keys.add(key);
+  let count = 0;
+  for (const key of keys) {
+    if (count++ % sliceLength === 0) yield;
+    const value = Object.hasOwn(mine, key) ? mine[key] : undefined;
+    const other = Object.hasOwn(theirs, key) ? theirs[key] : undefined;
+    const differ =
+      typeof value === "object"
+        ? yield* certainlyDifferInSlices(value, other, levels - 1)
+        : certainlyDiffer(value, other);
+    if (differ) return true;
+  }
+  return false;
+}
+
 function listsCertainlyDiffer(left: readonly unknown[], right: readonly unknown[]): boolean {
   if (left.length !== right.length) return left.length > 0 && right.length > 0;
   return left.some((value, index) => certainlyDiffer(value, right[index]));

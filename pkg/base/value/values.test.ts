@@ -2,7 +2,12 @@ import assert from "node:assert/strict";
 import { assign, compareUtf8, concatBytes, toBuffer } from "../text/bytes.ts";
 import { atOnce } from "../async/slices.ts";
 import { deepClone as cloneAtOnce, deepCloneInSlices } from "./clone.ts";
-import { certainlyDiffer, deepEqual as equalAtOnce, deepEqualInSlices } from "./equal.ts";
+import {
+  certainlyDiffer,
+  certainlyDifferInSlices,
+  deepEqual as equalAtOnce,
+  deepEqualInSlices,
+} from "./equal.ts";
 import { OpaqueJson, printJson } from "../text/json-text.ts";
 
 /** Compares in both ways. */
@@ -91,6 +96,16 @@ describe("certainlyDiffer", () => {
     for (const [left, right] of differs) {
       assert.equal(certainlyDiffer(left, right), true);
       assert.equal(certainlyDiffer(right, left), true);
+    }
+  });
+
+  it("has the same result in slices", () => {
+    for (const [left, right] of [...differs, ...may]) {
+      const expected = certainlyDiffer(left, right);
+      for (const levels of [0, 1, 3]) {
+        assert.equal(atOnce(certainlyDifferInSlices(left, right, levels)), expected);
+        assert.equal(atOnce(certainlyDifferInSlices(right, left, levels)), expected);
+      }
     }
   });
 

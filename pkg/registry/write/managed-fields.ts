@@ -1,6 +1,7 @@
 import {
   assign,
   certainlyDiffer,
+  certainlyDifferInSlices,
   deepClone,
   deepEqual,
   deepEqualInSlices,
@@ -336,20 +337,32 @@ export function restoreManagedFields(
  * Restores the stored timestamps of managedFields if nothing else has changed, so that the write has no
  * effect. Changes `object` in place.
  */
-export function keepTimestamps({ hub }: Resource, object: any, old: any): void {
+export function* keepTimestamps(
+  { hub }: Resource,
+  { object, old, isLarge = false }: Pick<ManagedFieldsUpdate, "object" | "old" | "isLarge">,
+): Slices<void> {
   const [after, before] = [entriesOf(object), entriesOf(old)];
   if (after.length === 0 || after.length !== before.length) return;
   if (after.every((entry, index) => entry.time === before[index]?.time)) return;
+  for (const [index, entry] of after.entries()) {
+    if (!(yield* isSameButTime(entry, before[index] ?? {}, isLarge))) return;
+  }
   const [left, right] = [withoutEntries(object), withoutEntries(old)];
-  // Most writes change a value, which is found sooner than a difference of managedFields.
-  if (certainlyDiffer(left, right)) return;
-  const isSame = after.every((entry, index) => isSameButTime(entry, before[index]));
-  if (!isSame || storedJson(hub.struct, left) !== storedJson(hub.struct, right)) return;
-  object.metadata.managedFields = old.metadata.managedFields;
+  if (isLarge ? yield* certainlyDifferInSlices(left, right) : certainlyDiffer(left, right)) return;
+  yield;
+  const text = storedJson(hub.struct, left);
+  yield;
+  if (text === storedJson(hub.struct, right)) object.metadata.managedFields = before;
 }
 
-function isSameButTime(entry: ManagedFieldsEntry, other: ManagedFieldsEntry | undefined): boolean {
-  return deepEqual({ ...entry, time: undefined }, { ...other, time: undefined });
+function* isSameButTime(
+  { time: _time, fieldsV1: fields, ...entry }: ManagedFieldsEntry,
+  { time: _before, fieldsV1: otherFields, ...other }: ManagedFieldsEntry,
+  isLarge: boolean,
+): Slices<boolean> {
+  if (!deepEqual(entry, other)) return false;
+  if (!isLarge || fields === otherFields) return deepEqual(fields, otherFields);
+  return yield* deepEqualInSlices(fields?.value, otherFields?.value);
 }
 
 function entriesOf({ metadata }: any): readonly ManagedFieldsEntry[] {

@@ -194,8 +194,8 @@ export function dedupeOwnerReferences({ object, patch, warnings }: Write): void 
 }
 
 /** Restores the timestamps of managedFields if the write changes nothing else. */
-export function keepManagedFieldsTimestamps({ request, object, old }: Write): void {
-  managed.keepTimestamps(request.resource, object, old);
+export function keepManagedFieldsTimestamps(write: Write): Promise<void> | undefined {
+  return inTurnsIfLarge(write, managed.keepTimestamps(write.request.resource, write));
 }
 
 /** Throws 409 if the object has a resourceVersion other than the stored object's. */
