@@ -22,6 +22,7 @@ import type { Item } from "#registry";
 import {
   fromJson,
   toJson,
+  toJsonInSlices,
   toJsonValue,
   toJsonValueInSlices,
   toProtobuf,
@@ -144,10 +145,12 @@ function encodingOf(item: Item): Encoding {
   return item.encoded as Encoding;
 }
 
-function findSplice(item: Item): Encoding {
+function findSplice(item: Item, known?: { readonly isAsStored: boolean }): Encoding {
   const { resource, bytes } = item;
   const unspliced = new Encoding(0, 0);
-  if (resource.kind.custom !== undefined && !isAsStored(item)) return unspliced;
+  if (resource.kind.custom !== undefined && !(known?.isAsStored ?? isAsStored(item))) {
+    return unspliced;
+  }
   if (resource.served.convert !== "hub" || bytes[0] !== openBrace) return unspliced;
   const view = toBuffer(bytes);
   const head = headOf(resource);
@@ -161,11 +164,27 @@ function findSplice(item: Item): Encoding {
 }
 
 /** Whether decoding and encoding yields the stored bytes; a changed schema may add defaults or prune. */
-function isAsStored({ resource, bytes, object, isEncoded }: Item): boolean {
-  if (isEncoded === true) return true;
-  const { resourceVersion: _version, ...metadata } = object.metadata;
-  const text = toJson(resource.struct, { ...object, metadata }, typeMetaOf(resource));
+function isAsStored(item: Item): boolean {
+  if (item.isEncoded === true) return true;
+  const { resource, bytes } = item;
+  const text = toJson(resource.struct, storedObject(item), typeMetaOf(resource));
   return toBuffer(bytes).equals(Buffer.from(text));
+}
+
+/** As `isAsStored`, in slices. */
+function* isAsStoredInSlices(item: Item): Slices<boolean> {
+  const { resource, bytes } = item;
+  const object = storedObject(item);
+  for (const { fieldsV1 } of object.metadata.managedFields ?? []) yield* fieldsV1?.print() ?? [];
+  const text = yield* toJsonInSlices(resource.struct, object, typeMetaOf(resource));
+  yield;
+  return toBuffer(bytes).equals(Buffer.from(text));
+}
+
+/** The object without its resourceVersion, which is not stored. */
+function storedObject({ object }: Item): any {
+  const { resourceVersion: _version, ...metadata } = object.metadata;
+  return { ...object, metadata };
 }
 
 const headOf = memoize((resource: Resource): string => {
@@ -179,13 +198,34 @@ export function itemPieces(item: Item, format: Format): Awaitable<Pieces> {
   const typeMeta = typeMetaOf(item.resource);
   switch (format) {
     case "json":
-      return itemJson(item, false);
+      return isLargeUnencoded(item) ? inTurns(itemJsonInSlices(item)) : itemJson(item, false);
     case "yaml":
       // Yields, as sorting the keys of a large object takes long.
       return inTurns(itemYaml(item)).then((text) => [text]);
     case "protobuf":
       return [structEnvelope(struct, servedObject(item), typeMeta)];
   }
+}
+
+/** Bytes of a custom resource that takes longer than some milliseconds to encode. */
+const largeBytes = 64 * 1024;
+
+/** Whether the item is a large custom resource whose stored bytes are not known to be its JSON. */
+function isLargeUnencoded({ resource, bytes, encoded, isEncoded }: Item): boolean {
+  if (resource.kind.custom === undefined || bytes.byteLength <= largeBytes) return false;
+  return encoded === undefined ? isEncoded !== true : (encoded as Encoding).from === 0;
+}
+
+/** As `itemJson` of one object, in slices. */
+function* itemJsonInSlices(item: Item): Slices<Pieces> {
+  if (item.encoded === undefined) {
+    const known = { isAsStored: yield* isAsStoredInSlices(item) };
+    item.encoded ??= findSplice(item, known);
+  }
+  const spliced = spliceJson(item, false);
+  if (spliced !== undefined) return spliced;
+  const { resource } = item;
+  return [yield* toJsonInSlices(resource.struct, servedObject(item), typeMetaOf(resource))];
 }
 
 function* itemYaml(item: Item): Slices<string> {

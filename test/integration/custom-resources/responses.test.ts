@@ -104,4 +104,28 @@ describe("responses about custom resources", () => {
       assert.deepEqual([response.status, status.message], [code, message]);
     });
   }
+
+  it("reads a large object as it is stored, and with the defaults of a changed schema", async () => {
+    const open = Object.fromEntries(Array.from({ length: 5_000 }, (_, i) => [`k${i}`, "<value>"]));
+    const large = { ...widget, metadata: { name: "large" }, spec: { open } };
+    const made = await (await send("POST", widgets, large)).json();
+    const read = async (): Promise<any> => (await send("GET", `${widgets}/large`)).json();
+    for (let round = 0; round < 2; round++) assert.deepEqual(await read(), made);
+    const [version] = definition.spec.versions;
+    const unknown = { "x-kubernetes-preserve-unknown-fields": true };
+    const size = { type: "integer", default: 1 };
+    const spec = { type: "object", ...unknown, properties: { size } };
+    const openAPIV3Schema = { type: "object", ...unknown, properties: { spec } };
+    const changed = { ...version, schema: { openAPIV3Schema } };
+    const stored = (await (await send("GET", `${definitions}/widgets.example.com`)).json()) as any;
+    stored.spec.versions = [changed];
+    assert.equal((await send("PUT", `${definitions}/widgets.example.com`, stored)).status, 200);
+    const deadline = Date.now() + 30_000;
+    while ((await read()).spec.size !== 1) {
+      assert.ok(Date.now() < deadline, "the changed definition is not served");
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    const withDefault = { ...(made as any), spec: { open, size: 1 } };
+    for (let round = 0; round < 2; round++) assert.deepEqual(await read(), withDefault);
+  });
 });
