@@ -46,6 +46,10 @@ export const leases: Scenario = {
       const versions = items.map((each: any) => each.metadata.resourceVersion as string);
       const before = cpuOfTree(server.pid);
       const renewed = await renew(server.aim, versions, scene.seconds);
+      if (renewed.refused > 0) {
+        console.log(`with ${size}, the server reset the streams of ${renewed.refused} renewals`);
+        break;
+      }
       const costs = {
         "renewals/s": renewed.perSecond,
         "p50 ms": quantile(renewed.latencies, 0.5),
@@ -58,14 +62,22 @@ export const leases: Scenario = {
   },
 };
 
+interface Renewed {
+  readonly perSecond: number;
+  readonly latencies: readonly number[];
+  /** Number of renewals whose streams an overloaded server reset. */
+  readonly refused: number;
+}
+
 /** Renews Leases evenly over time at a tenth of their number per second, for some seconds. */
 async function renew(
   aim: Client["aim"],
   versions: readonly string[],
   seconds: number,
-): Promise<{ readonly perSecond: number; readonly latencies: readonly number[] }> {
+): Promise<Renewed> {
   const connections = Array.from({ length: sessions }, () => new Connection(aim));
   const latencies: number[] = [];
+  let refused = 0;
   const pending: Promise<void>[] = [];
   const perMs = versions.length / renewalSeconds / 1_000;
   const count = Math.floor(Math.min(versions.length, perMs * seconds * 1_000));
@@ -73,10 +85,14 @@ async function renew(
   const send = async (n: number): Promise<void> => {
     const due = began + n / perMs;
     const name = leaseName(n);
-    const { status, body } = await connections[n % sessions]!.call("PUT", `${collection}/${name}`, {
-      body: Buffer.from(JSON.stringify(lease(name, versions[n]))),
+    const body = Buffer.from(JSON.stringify(lease(name, versions[n])));
+    const path = `${collection}/${name}`;
+    const answer = await connections[n % sessions]!.call("PUT", path, { body }).catch(() => {
+      refused++;
     });
-    if (status !== 200) throw new Error(`${name}: ${status} ${body.toString()}`);
+    if (answer === undefined) return;
+    const { status, body: message } = answer;
+    if (status !== 200) throw new Error(`${name}: ${status} ${message.toString()}`);
     latencies.push(performance.now() - due);
   };
   for (let next = 0; next < count;) {
@@ -86,5 +102,6 @@ async function renew(
   }
   await Promise.all(pending);
   for (const connection of connections) connection.close();
-  return { perSecond: (count * 1_000) / (performance.now() - began), latencies };
+  const perSecond = (latencies.length * 1_000) / (performance.now() - began);
+  return { perSecond, latencies, refused };
 }
