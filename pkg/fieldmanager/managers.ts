@@ -1,11 +1,6 @@
 import { atOnce, compareUtf8, isJsonObject, OpaqueJson, type Slices } from "#base";
-import {
-  difference,
-  type FieldSet,
-  isEmptySet,
-  parseFieldSet,
-  unionOfAll,
-} from "./fieldpath/set.ts";
+import { difference, type FieldSet, isEmptySet, unionOfAll } from "./fieldpath/set.ts";
+import { parseFieldSet } from "./fieldpath/parse-field-set.ts";
 import { differenceInSlices, inOrderInSlices } from "./fieldpath/set-in-slices.ts";
 import { slicedLevelsOf } from "./typed/value.ts";
 import { FieldSetError } from "./fieldpath/path-element.ts";

@@ -1,15 +1,7 @@
 import assert from "node:assert/strict";
 import { atOnce, type Random, seededRandom } from "#base";
-import {
-  difference,
-  type FieldSet,
-  inOrder,
-  intersection,
-  isSubset,
-  parseFieldSet,
-  setOf,
-  union,
-} from "./set.ts";
+import { difference, type FieldSet, inOrder, intersection, isSubset, setOf, union } from "./set.ts";
+import { parseFieldSet } from "./parse-field-set.ts";
 import {
   differenceInSlices,
   inOrderInSlices,

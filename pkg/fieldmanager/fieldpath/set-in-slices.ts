@@ -3,6 +3,7 @@ import { sliceLength, type Slices, sortInSlices } from "#base";
 import { compareElements, elementComparer, type PathElement, selfKey } from "./path-element.ts";
 import {
   difference,
+  type Draft,
   emptySet,
   type FieldSet,
   inner,
@@ -16,8 +17,6 @@ import {
   union,
   unionOfNodes,
 } from "./set.ts";
-
-type Draft = Record<PathElement, FieldSet>;
 
 type Pair = readonly [left: FieldSet, right: FieldSet];
 

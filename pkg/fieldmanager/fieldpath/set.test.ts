@@ -8,13 +8,13 @@ import {
   inOrder,
   intersection,
   isSubset,
-  parseFieldSet,
   pathsOf,
   recursiveDifference,
   setOf,
   union,
   unionOfAll,
 } from "./set.ts";
+import { parseFieldSet } from "./parse-field-set.ts";
 import { compareElements, describeElement, FieldSetError } from "./path-element.ts";
 
 /** Parses `a.b a.c` as the set of the paths a.b and a.c. */
