@@ -43,12 +43,13 @@ export function parseYaml(text: string, maxValues = Number.POSITIVE_INFINITY): P
   return atOnce(parseYamlInSlices(text, maxValues));
 }
 
-/** As `parseYaml`, in slices; the first one, which scans the text, is the longest. */
+/** As `parseYaml`, in slices; the second one, in which js-yaml reads the text, is the longest. */
 export function* parseYamlInSlices(text: string, maxValues: number): Slices<ParsedYaml> {
   if (controlCharacter.test(text)) throw new YamlFault("yaml: control characters are not allowed");
   const source = firstDocument(text);
   const fault = preambleFault(source);
   if (fault !== undefined) throw fault;
+  yield;
   const parsed = yield* eventsOf(source);
   yield;
   return yield* new Builder(parsed, maxValues).build();
