@@ -1,49 +1,14 @@
 import assert from "node:assert/strict";
 import { atOnce, deepEqual, type JsonObject, type Random, seededRandom } from "#base";
-import { required, int32, list, map, pointer, value, string, structs } from "#schema";
-import { configurationFault, configurationFaultInSlices } from "./typed/validate.ts";
 import { compare } from "./typed/compare.ts";
 import { emptySet, setOf, union } from "./fieldpath/set.ts";
+import { shape, shape2 } from "./testing.ts";
 import { toFieldSet } from "./typed/to-field-set.ts";
 import { managerIdentifier, type Manager, Managers } from "./managers.ts";
 import { merge } from "./typed/merge.ts";
-import { rootShape } from "./typed/shape.ts";
 import { apply, type Change, ConflictError, pathText, update } from "./updater.ts";
 
-const v1 = structs("test/v1");
-
 const noScope = { ignored: emptySet };
-
-const port = v1("Port", "A port.", {
-  port: required(1, int32, "Number."),
-  protocol: value(2, string, "The protocol.", { default: "TCP" }),
-  name: value(3, string, "The name."),
-});
-
-const unit = v1(
-  "Unit",
-  "An atomic struct.",
-  { a: value(1, string, "A."), b: value(2, string, "B.") },
-  {
-    atomic: true,
-  },
-);
-
-const toy = v1("Toy", "A field of each merge strategy.", {
-  text: value(1, string, "A text."),
-  number: pointer(2, int32, "A number."),
-  data: value(3, map(string), "A granular map."),
-  whole: value(4, map(string), "An atomic map.", { mapType: "atomic" }),
-  ports: value(5, list(port), "A list keyed by port and protocol.", {
-    listType: "map",
-    listMapKeys: ["port", "protocol"],
-  }),
-  tags: value(6, list(string), "A set.", { listType: "set" }),
-  args: value(7, list(string), "An atomic list."),
-  unit: pointer(8, unit, "An atomic struct."),
-});
-
-const shape = rootShape(toy);
 
 const change: Change = {
   versions: { shapeOf: (version) => (version === "v1" ? shape : undefined), convert: (o) => o },
@@ -261,17 +226,6 @@ describe("apply of random configurations", () => {
   });
 });
 
-/** The kind in another version, in which the field data is called entries. */
-const v2 = structs("test/v2");
-const toy2 = v2("Toy", "The kind with another field name.", {
-  entries: value(3, map(string), "A granular map."),
-  ports: value(5, list(port), "A list keyed by port and protocol.", {
-    listType: "map",
-    listMapKeys: ["port", "protocol"],
-  }),
-  tags: value(6, list(string), "A set.", { listType: "set" }),
-});
-
 function renamed(object: JsonObject, from: string, to: string): JsonObject {
   const { [from]: value, ...rest } = object;
   return value === undefined ? object : { ...rest, [to]: value };
@@ -291,7 +245,7 @@ class TwoVersions {
   apply(name: string, part: JsonObject, apiVersion: "v1" | "v2"): TwoVersions {
     const shapes = new Map([
       ["v1", shape],
-      ["v2", rootShape(toy2)],
+      ["v2", shape2],
     ]);
     const toRequestVersion = apiVersion === "v1" ? inV1 : inV2;
     const versions: Change["versions"] = {
@@ -463,48 +417,5 @@ describe("typed values", () => {
     assert.deepEqual(compare(shape, { tags: ["y"] }, { tags: ["x", "x", "y"] }).added, added);
     assert.deepEqual(compare(shape, twice, { tags: ["x", "x"] }).modified, {});
     assert.deepEqual(toFieldSet(shape, twice), added);
-  });
-
-  const faults: readonly (readonly [unknown, string])[] = [
-    [{ bogus: 1 }, ".bogus: field not declared in schema"],
-    [{ number: "3" }, ".number: expected numeric (int or float), got string"],
-    [{ text: 5 }, ".text: expected string, got &value.valueUnstructured{Value:5}"],
-    [{ data: "x" }, ".data: expected map, got &{x}"],
-    [{ data: { a: 1 } }, ".data.a: expected string, got &value.valueUnstructured{Value:1}"],
-    [{ args: { a: 1 } }, ".args: expected list, got &{map[a:1]}"],
-    [
-      { ports: ["x"] },
-      ".ports: element 0: associative list with keys may not have non-map elements",
-    ],
-    [
-      { ports: [{ port: 1 }, { port: 1, protocol: "TCP" }] },
-      '.ports: duplicate entries for key [port=1,protocol="TCP"]',
-    ],
-    [{ tags: ["a", "a"] }, '.tags: duplicate entries for key [="a"]'],
-    [{ text: 1, number: "a" }, "errors:\n  .text: expected string, got "],
-    [{ text: null, data: null, args: null, kind: "Toy", apiVersion: "v1" }, ""],
-  ];
-  for (const [configuration, expected] of faults) {
-    it(`${expected === "" ? "accepts" : "rejects"} ${JSON.stringify(configuration)}`, () => {
-      const fault = configurationFault(shape, configuration);
-      assert.equal(fault.slice(0, expected.length || undefined), expected);
-    });
-  }
-
-  it("finds the same faults in slices", () => {
-    const long = Array.from({ length: 2_500 }, (_, index) => `t${index}`);
-    const wide = Object.fromEntries(long.map((name) => [name, name]));
-    const tags = [...long, "t0", "t1"];
-    const large = [
-      { tags, text: 1 },
-      { tags: [...long, null, "t0"] },
-      { tags, ...wide },
-      { tags: long },
-    ];
-    for (const configuration of [...faults.map(([each]) => each), ...large]) {
-      const fault = configurationFault(shape, configuration);
-      const slices = configurationFaultInSlices(shape, configuration as JsonObject);
-      assert.equal(atOnce(slices), fault);
-    }
   });
 });
