@@ -124,14 +124,13 @@ interface Removal {
   readonly managers: Managers;
   /** Identifier of the manager that makes the change. */
   readonly self: string;
-  /** The applier keeps its fields, of the updater those are removed that the object no longer has. */
   readonly operation: "Apply" | "Update";
   readonly force: boolean;
 }
 
 /**
- * Removes changed and removed fields from every manager but `self`. Without `force`, changed fields of
- * another manager are conflicts.
+ * Removes changed and removed fields from the other managers, and those that the object no longer has from
+ * an updater. Without `force`, changed fields of another manager are conflicts.
  *
  * @throws ConflictError
  */
@@ -170,7 +169,7 @@ function* removeFromOthers(
     }
     yield;
     const { fields } = manager;
-    // The updater gets the fields that it changes; those that it has need not be removed before.
+    // The updater will have the fields that it changes: those that it has stay in its set.
     const conflict =
       id === self ? emptySet : yield* intersectionInSlices(fields, difference.changed, levels);
     yield;
