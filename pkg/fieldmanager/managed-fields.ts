@@ -136,8 +136,8 @@ function* updateManagers(
   { objects: compared }: Pick<Update, "objects">,
   known: Managers,
 ): Slices<Managers> {
-  const versions = [...known].map(([, { apiVersion }]) => apiVersion);
-  const objects = yield* compared(versions.some((version) => version !== write.apiVersion));
+  const areConverted = [...known].some(([, { apiVersion }]) => apiVersion !== write.apiVersion);
+  const objects = yield* compared(areConverted);
   yield;
   const manager = managerOf(write, "Update");
   const id = managerIdentifier(manager);

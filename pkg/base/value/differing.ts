@@ -1,8 +1,7 @@
 import { assign } from "../text/bytes.ts";
+import { isJsonObject, type JsonObject } from "../text/json-object.ts";
 import { OpaqueJson } from "../text/json-text.ts";
 import { deepEqual } from "./equal.ts";
-
-type Shape = Readonly<Record<string, unknown>>;
 
 /**
  * What differs between two JSON-shaped values: objects without the members that are equal in both, at
@@ -36,21 +35,20 @@ function partsOf(before: unknown, after: unknown): readonly [unknown, unknown] |
   for (const name in after) {
     if (after[name] !== undefined && !Object.hasOwn(before, name)) assign(right, name, after[name]);
   }
-  const [lost, kept] = [isEmpty(left), isEmpty(right)];
-  if (lost && kept) return undefined;
-  return (lost && !isEmpty(before)) || (kept && !isEmpty(after)) ? [before, after] : [left, right];
+  if (isEmpty(left) && isEmpty(right)) return undefined;
+  const isEmptied = isEmpty(left) ? !isEmpty(before) : isEmpty(right) && !isEmpty(after);
+  return isEmptied ? [before, after] : [left, right];
 }
 
-function isObject(value: unknown): value is Shape {
-  if (typeof value !== "object" || value === null) return false;
-  return !Array.isArray(value) && !(value instanceof OpaqueJson);
+function isObject(value: unknown): value is JsonObject {
+  return isJsonObject(value) && !(value instanceof OpaqueJson);
 }
 
-function memberOf(object: Shape, name: string): unknown {
+function memberOf(object: JsonObject, name: string): unknown {
   return Object.hasOwn(object, name) ? object[name] : undefined;
 }
 
-function isEmpty(object: Shape): boolean {
+function isEmpty(object: JsonObject): boolean {
   for (const name in object) if (object[name] !== undefined) return false;
   return true;
 }

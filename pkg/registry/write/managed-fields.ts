@@ -147,7 +147,7 @@ function entriesAfterUpdate(
           ? yield* servedJsonInSlices(resource, old)
           : withoutTypeMeta(document);
       yield;
-      return { live, next: yield* nextJson(resource, { object, old, isLarge }, live) };
+      return { live, next: yield* nextJson(resource, { object, old }, live) };
     },
     creation: old === undefined,
     entries: old?.metadata.managedFields,
@@ -207,26 +207,21 @@ function withoutTypeMeta({
   apiVersion: _apiVersion,
   ...object
 }: JsonObject): JsonObject {
-  const { managedFields: _entries, ...metadata } = object["metadata"] as JsonObject;
-  return { ...object, metadata };
+  return unmanaged(object);
 }
 
 /** As `servedJsonInSlices(resource, object)`, which shares with `live`, the JSON of `old`, what is equal. */
 function* nextJson(
   resource: Resource,
-  { object, old, isLarge = false }: Pick<ManagedFieldsUpdate, "object" | "old" | "isLarge">,
+  { object, old }: Pick<ManagedFieldsUpdate, "object" | "old">,
   live: JsonObject,
 ): Slices<JsonObject> {
-  if (old === undefined || resource.served.convert !== "hub") {
-    return yield* servedJsonInSlices(resource, object);
-  }
+  if (resource.served.convert !== "hub") return yield* servedJsonInSlices(resource, object);
   const changed: Record<string, unknown> = {};
   const same: string[] = [];
   for (const name of Object.keys(object)) {
     const [after, before] = [object[name], old[name]];
-    const isSame =
-      name !== "metadata" &&
-      (isLarge ? yield* deepEqualInSlices(after, before) : deepEqual(after, before));
+    const isSame = name !== "metadata" && (yield* deepEqualInSlices(after, before));
     if (isSame) same.push(name);
     else assign(changed, name, object[name]);
   }

@@ -141,16 +141,14 @@ class Encoding implements Evictable {
 }
 
 function encodingOf(item: Item): Encoding {
-  item.encoded ??= findSplice(item);
+  item.encoded ??= encodingFor(item, item.resource.kind.custom === undefined || isAsStored(item));
   return item.encoded as Encoding;
 }
 
-function findSplice(item: Item, known?: { readonly isAsStored: boolean }): Encoding {
-  const { resource, bytes } = item;
+/** @param isAsStored whether the stored bytes are what the object is encoded to */
+function encodingFor({ resource, bytes }: Item, isAsStored: boolean): Encoding {
   const unspliced = new Encoding(0, 0);
-  if (resource.kind.custom !== undefined && !(known?.isAsStored ?? isAsStored(item))) {
-    return unspliced;
-  }
+  if (!isAsStored) return unspliced;
   if (resource.served.convert !== "hub" || bytes[0] !== openBrace) return unspliced;
   const view = toBuffer(bytes);
   const head = headOf(resource);
@@ -219,8 +217,8 @@ function isLargeUnencoded({ resource, bytes, encoded, isEncoded }: Item): boolea
 /** As `itemJson` of one object, in slices. */
 function* itemJsonInSlices(item: Item): Slices<Pieces> {
   if (item.encoded === undefined) {
-    const known = { isAsStored: yield* isAsStoredInSlices(item) };
-    item.encoded ??= findSplice(item, known);
+    const encoding = encodingFor(item, yield* isAsStoredInSlices(item));
+    item.encoded ??= encoding;
   }
   const spliced = spliceJson(item, false);
   if (spliced !== undefined) return spliced;

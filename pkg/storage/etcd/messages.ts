@@ -194,8 +194,8 @@ function readEvent(reader: WireReader): StoreEvent {
 const emptyValue = Buffer.alloc(0);
 const emptyEntry: Entry = { key: "", value: emptyValue, createRevision: 0, modRevision: 0 };
 
-/** Reads an entry; its value is a view of the received message. */
-function readEntry(reader: WireReader): Entry {
+/** Reads an entry; its value is a view of the received message, or what `keep` makes of it. */
+function readEntry(reader: WireReader, keep?: (view: Uint8Array) => Uint8Array): Entry {
   let [key, createRevision, modRevision] = ["", 0, 0];
   let value: Uint8Array = emptyValue;
   while (reader.next()) {
@@ -205,13 +205,12 @@ function readEntry(reader: WireReader): Entry {
     else if (reader.field === 5) value = reader.bytes();
     else reader.skip();
   }
-  return { key, value, createRevision, modRevision };
+  return { key, value: keep?.(value) ?? value, createRevision, modRevision };
 }
 
 /** Reads an entry of the history, where a view would keep all that was received with it. */
 function readLongLivedEntry(reader: WireReader): Entry {
-  const entry = readEntry(reader);
-  return { ...entry, value: ownBytes(entry.value) };
+  return readEntry(reader, ownBytes);
 }
 
 /** The revision of a response's header. */
