@@ -4,7 +4,7 @@ import { required, type Infer, list, Path, value, type Problems, string, structs
 import { type HookContext, isDns1123Subdomain, isPathSegmentName, resolve } from "#meta";
 import type { Cell, Column, KindHooks, RowContext } from "#meta";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
-import { invalidEach, memberOf, unsupported } from "../strategy.ts";
+import { invalidEach, unsupported } from "../strategy.ts";
 
 const v1 = structs("api/rbac/v1");
 
@@ -22,7 +22,7 @@ const subject = v1(
         "for User and Group.",
     ),
     name: required(3, string, "Name of the user, group or service account."),
-    namespace: value(4, string, "Namespace of a ServiceAccount. Must be empty for User and Group."),
+    namespace: value(4, string, "Namespace of a ServiceAccount. Without effect for User and Group."),
   },
   { atomic: true },
 );
@@ -125,17 +125,6 @@ function checkSubject(
   if (isAccount && !isNamespaced && !namespace) problems.required(path.child("namespace"));
 }
 
-/** Users and groups must not have a namespace; subjects stored with one are tolerated. */
-function checkNowhere(binding: Binding, old: Binding | undefined, problems: Problems): void {
-  const wasThere = memberOf(old?.subjects);
-  for (const [index, each] of (binding.subjects ?? []).entries()) {
-    if (!each.namespace || (each.kind !== "User" && each.kind !== "Group")) continue;
-    if (wasThere(each)) continue;
-    const detail = "may not be specified when `kind` is 'User' or 'Group'";
-    problems.forbidden(Path.of("subjects").index(index).child("namespace"), detail);
-  }
-}
-
 /** Hooks of a kind of binding. */
 export function bindingHooks(rules: Rules): KindHooks<any> {
   const validate = (binding: Binding, problems: Problems, { domain }: HookContext) => {
@@ -148,16 +137,12 @@ export function bindingHooks(rules: Rules): KindHooks<any> {
   };
   return {
     default: fillGroups,
-    validate: (binding: Binding, problems, context) => {
-      validate(binding, problems, context);
-      if (!rules.isNamespaced) checkNowhere(binding, undefined, problems);
-    },
+    validate,
     // Kubernetes validates a changed binding twice and reports each error twice, except those of
     // roleRef.
     validateUpdate: (object: Binding, old: Binding, problems, context) => {
       validate(object, problems, context);
       validate(object, problems, context);
-      if (!rules.isNamespaced) checkNowhere(object, old, problems);
       if (deepEqual(object.roleRef, old.roleRef)) return;
       const { apiGroup, kind, name } = object.roleRef;
       const goRoleRef = { APIGroup: apiGroup, Kind: kind, Name: name };
