@@ -1,11 +1,13 @@
 import { createHash } from "node:crypto";
 import type { CustomResourceDefinition, DefinitionVersion } from "#api";
-import { deepEqual } from "#base";
+import { compareUtf8, deepEqual } from "#base";
 import {
   compareVersions,
   type CustomKind,
   type Domain,
+  goQuote,
   type HookContext,
+  isQualifiedName,
   kind,
   type Kind,
   type KindHooks,
@@ -236,17 +238,25 @@ function incrementGenerationForStatus(object: any, old: any): void {
   object.metadata.generation = Number(old.metadata.generation ?? 0) + 1;
 }
 
-const knownFinalizers = ["orphan", "foregroundDeletion"];
+const knownFinalizers = ["orphan", "foregroundDeletion", "kubernetes"];
 
+/** Warnings about finalizers that a write adds, in alphabetical order as in Kubernetes. */
 function finalizerWarnings(object: any, old: any): readonly string[] {
-  const before: readonly string[] = old?.metadata.finalizers ?? [];
-  const now: readonly string[] = object.metadata.finalizers ?? [];
-  return now
-    .filter((name) => !name.includes("/") && !before.includes(name))
-    .filter((name) => !knownFinalizers.includes(name))
-    .map(
-      (name) =>
-        `metadata.finalizers: ${JSON.stringify(name)}: prefer a domain-qualified finalizer name ` +
-        "to avoid accidental conflicts with other finalizer writers",
-    );
+  const added = new Set<string>(object.metadata.finalizers ?? []);
+  for (const name of old?.metadata.finalizers ?? []) added.delete(name);
+  const names = [...added].sort(compareUtf8);
+  return names.flatMap((name) =>
+    finalizerMessages(name).map((text) => `metadata.finalizers: ${goQuote(name)}: ${text}`),
+  );
+}
+
+function finalizerMessages(name: string): readonly string[] {
+  const messages = isQualifiedName(name);
+  if (name.includes("/") || knownFinalizers.includes(name)) return messages;
+  const path = name.includes(".") ? " including a path (/)" : "";
+  return [
+    ...messages,
+    `prefer a domain-qualified finalizer name${path} to avoid accidental conflicts with other ` +
+      "finalizer writers",
+  ];
 }

@@ -12,6 +12,7 @@ export {
   type RawDeleteOptions,
 } from "./delete/delete-options.ts";
 export { converterMessage } from "./codec/converter-words.ts";
+export { hasOtherKind, isDecodedBy, optionsScheme, schemeOf } from "./codec/schemes.ts";
 export { unknownConversion, unregisteredKind } from "./codec/type-meta.ts";
 export { faultError } from "./codec/faults.ts";
 export {

@@ -90,7 +90,7 @@ async function patchObject(
 ): Promise<boolean> {
   const after = patched(before, operationsOf(value));
   if (deepEqual(before, after)) return false;
-  const wrongKind = kindFault({ before, after, catalog, group: as.hub.group });
+  const wrongKind = kindFault({ before, after, catalog, as });
   if (wrongKind !== undefined) {
     const { message, isUnknown } = wrongKind;
     throw internalError(isUnknown ? message : `failed to convert object: ${message}`);

@@ -280,7 +280,7 @@ export class Webhooks {
     try {
       const after = jsonPatch(before, patch);
       if (deepEqual(before, after)) return false;
-      const wrongKind = kindFault({ before, after, catalog, group: as.hub.group });
+      const wrongKind = kindFault({ before, after, catalog, as });
       if (wrongKind?.isUnknown === true) throw internalError(wrongKind.message);
       if (wrongKind !== undefined) throw plainFailure(wrongKind.message);
       await reviewed.change(after, as);

@@ -1,6 +1,11 @@
 import { kind } from "#meta";
 import { column, nameColumn, nameOf } from "../printing.ts";
-import { checkDefinition, checkDefinitionUpdate, checkStatus } from "./definition-rules.ts";
+import {
+  checkDefinition,
+  checkDefinitionName,
+  checkDefinitionUpdate,
+  checkStatus,
+} from "./definition-rules.ts";
 import { type CustomResourceDefinition, customResourceDefinitionV1 } from "./definition-structs.ts";
 import { markDeleting } from "./definition-conditions.ts";
 import { customResourceDefinitionV1beta1, definitionFromV1beta1 } from "./definition-v1beta1.ts";
@@ -46,6 +51,7 @@ export const customResourceDefinition = kind(customResourceDefinitionV1, {
   ],
   subresources: [{ name: "status", verbs: ["get", "patch", "update"] }],
   rules: {
+    name: checkDefinitionName,
     unconditionalUpdate: false,
     generation: true,
     freeFinalizers: true,

@@ -4,7 +4,7 @@
  */
 import { deepEqual } from "#base";
 import { Path, Problems } from "#schema";
-import { type HookContext, isDns1035Label, isDns1123Subdomain } from "#meta";
+import { type HookContext, isDns1035Label, isDns1123Subdomain, nameCheck } from "#meta";
 import type { JsonSchema } from "#structural";
 import { parseGoUrl } from "../go-url.ts";
 import { entry, mustNotChange } from "../strategy.ts";
@@ -77,19 +77,21 @@ function goVersions(versions: readonly DefinitionVersion[] | null): unknown {
 
 const specPath = Path.of("spec");
 
+export function checkDefinitionName(
+  name: string,
+  prefix: boolean,
+  { spec: { names, group } }: CustomResourceDefinition,
+): readonly string[] {
+  const messages = nameCheck("dns-subdomain")(name, prefix);
+  if (name === `${names.plural}.${group}`) return messages;
+  return [...messages, 'must be spec.names.plural+"."+spec.group'];
+}
+
 export function checkDefinition(
   definition: CustomResourceDefinition,
   problems: Problems,
   context: HookContext,
 ): void {
-  const { metadata } = definition;
-  const { names, group } = definition.spec;
-  for (const field of ["generateName", "name"] as const) {
-    const value = metadata[field];
-    if (!value || value === `${names.plural}.${group}`) continue;
-    const detail = 'must be spec.names.plural+"."+spec.group';
-    problems.invalid(Path.of("metadata").child(field), value, detail);
-  }
   checkSpec(definition.spec, noRatcheting, problems);
   checkStatus(definition, problems);
   checkStoredVersions(definition, problems);

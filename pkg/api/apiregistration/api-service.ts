@@ -15,6 +15,7 @@ import {
   mergedBy,
 } from "#schema";
 import {
+  goQuote,
   type HookContext,
   isDns1035Label,
   isDns1123Subdomain,
@@ -158,12 +159,11 @@ function prepareUpdate(service: APIService, old: APIService, context: HookContex
   }
 }
 
-function checkName({ metadata, spec }: APIService, problems: Problems): void {
-  const { name = "" } = metadata;
+function checkName(name: string, _prefix: boolean, { spec }: APIService): readonly string[] {
+  const messages = isPathSegmentName(name);
   const required = `${spec.version ?? ""}.${spec.group ?? ""}`;
-  if (name === required || isPathSegmentName(name).length > 0) return;
-  const detail = `must be \`spec.version+"."+spec.group\`: ${JSON.stringify(required)}`;
-  problems.invalid(Path.of("metadata.name"), name, detail);
+  if (messages.length > 0 || name === required) return messages;
+  return [`must be \`spec.version+"."+spec.group\`: ${goQuote(required)}`];
 }
 
 function checkRanks({ spec }: APIService, problems: Problems): void {
@@ -202,7 +202,6 @@ function checkService({ spec }: APIService, problems: Problems): void {
 }
 
 function validate(service: APIService, problems: Problems): void {
-  checkName(service, problems);
   const { group = "", version = "" } = service.spec;
   const groupPath = path.child("group");
   if (group !== "") {
@@ -239,12 +238,13 @@ export const apiService = kind(apiServiceV1, {
   plural: "apiservices",
   categories: ["api-extensions"],
   scope: "Cluster",
+  formerVersions: ["v1beta1"],
   versions: [{ version: "v1", struct: apiServiceV1, onByDefault: true, convert: "hub" }],
   storagePrefix: "apiregistration.{api}/apiservices",
   subresources: [{ name: "status", verbs: ["get", "patch", "update"] }],
   rules: {
     metadataOnUpdate: { "": ["change", "object"] },
-    name: "path-segment",
+    name: checkName,
     freeFinalizers: true,
     unconditionalUpdate: false,
     resets: { status: ["metadata", "spec"] },

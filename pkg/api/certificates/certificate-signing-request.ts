@@ -378,7 +378,7 @@ export const certificateSigningRequest = kind(certificateSigningRequestV1, {
       status: ["object", "change"],
       approval: ["object", "change"],
     },
-    name: "path-segment",
+    name: "any",
     resets: {
       "": ["spec", "status"],
       status: ["spec", "status.conditions"],

@@ -11,6 +11,7 @@ import {
   structs,
 } from "#schema";
 import {
+  checkObjectMeta,
   checkObjectMetaUpdate,
   type HookContext,
   isDns1123Subdomain,
@@ -292,11 +293,8 @@ function checkSeries({ series }: Event, problems: Problems): void {
 
 /** Validates additional rules of new Events in events.{api}. */
 function checkEventsGroup(event: Event, problems: Problems): void {
-  const { name = "" } = event.metadata;
-  invalidEach(problems, Path.of("metadata.name"), {
-    value: name,
-    messages: isDns1123Subdomain(name),
-  });
+  const rules = { namespaced: true, name: "dns-subdomain" } as const;
+  checkObjectMeta(event.metadata, rules, Path.of("metadata"), problems);
   checkSeries(event, problems);
   if (!event.eventTime) problems.required(Path.of("eventTime"));
   if (event.type !== "Normal" && event.type !== "Warning") {
@@ -401,6 +399,7 @@ export const event = kind(eventV1, {
     name: "path-segment",
     createOnUpdate: true,
     expires: true,
+    metadataLastOnCreate: true,
     metadataOnUpdate: { "": [] },
   },
   hooks: {

@@ -229,6 +229,10 @@ export const limitRange = kind(limitRangeV1, {
   rules: { metadataOnUpdate: { "": ["object"] }, createOnUpdate: true },
   hooks: {
     default: ({ spec }) => spec.limits?.forEach(applyDefaults),
+    // kube-apiserver names a LimitRange that has no name and no generateName by a UUID.
+    prepareCreate: ({ metadata }) => {
+      metadata.name ||= metadata.uid!;
+    },
     validate,
   },
   columns: plainColumns,

@@ -126,6 +126,7 @@ export const runtimeClass = kind(runtimeClassV1, {
     metadataOnUpdate: { "": ["object", "change"] },
     createOnUpdate: true,
     unconditionalUpdate: false,
+    freeFinalizers: true,
   },
   hooks: {
     validate,

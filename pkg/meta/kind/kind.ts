@@ -1,4 +1,5 @@
 import type { Infer, Problems, StructType } from "#schema";
+import type { NameRule } from "../object/names.ts";
 
 /**
  * The declaration of a kind. Files of pkg/api declare the built-in ones; CustomResourceDefinitions are
@@ -164,12 +165,9 @@ export type MetadataCheck = "object" | "change";
 /** Options of a kind, which Kubernetes has in the REST strategy. */
 export interface KindRules {
   /** Which names are valid; see meta/names.ts. */
-  readonly name:
-    | "dns-subdomain"
-    | "dns-label"
-    | "dns-1035-label"
-    | "path-segment"
-    | ((name: string, prefix: boolean) => readonly string[]);
+  readonly name: NameRule;
+  /** generateName becomes the name as it is, without a random suffix. */
+  readonly unchangedGenerateName?: boolean;
   /** PUT to a missing name creates. */
   readonly createOnUpdate: boolean;
   /** PUT without a resourceVersion is taken. */
@@ -208,6 +206,11 @@ export interface KindRules {
    * nothing is said, `["change"]`. Source: ValidateUpdate of Kubernetes' strategies.
    */
   readonly metadataOnUpdate?: Readonly<Record<string, readonly MetadataCheck[]>>;
+  /**
+   * New objects' metadata is checked only by the rules of every kind, and only if no other field is
+   * invalid. Source: strategies whose Validate does not check it, and rest.BeforeCreate.
+   */
+  readonly metadataLastOnCreate?: boolean;
   /** Finalizers without a slash need not be standard ones. */
   readonly freeFinalizers?: boolean;
   /** How errors about unsupported field selectors name the kind; absent = not at all. */

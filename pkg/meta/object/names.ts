@@ -200,10 +200,12 @@ export function isPathSegmentName(value: string, prefix = false): string[] {
   return messages;
 }
 
-/** A name rule of a kind; `prefix` for a generateName. */
-type NameCheck = (name: string, prefix: boolean) => readonly string[];
+/** A name rule of a kind; `prefix` for a generateName, `object` for names that its fields determine. */
+type NameCheck = (name: string, prefix: boolean, object?: any) => readonly string[];
 
+/** `any`: only what every name must be, a path segment, is checked, after all other fields. */
 export type NameRule =
+  | "any"
   | "dns-subdomain"
   | "dns-label"
   | "dns-1035-label"
@@ -216,10 +218,11 @@ export function nameCheck(rule: NameRule): NameCheck {
 }
 
 const checks: Readonly<Record<Exclude<NameRule, NameCheck>, NameCheck>> = {
+  any: () => [],
   "dns-subdomain": (name, prefix) => isDns1123Subdomain(completed(name, prefix)),
   "dns-label": (name, prefix) => isDns1123Label(completed(name, prefix)),
   "dns-1035-label": (name, prefix) => isDns1035Label(completed(name, prefix)),
-  "path-segment": isPathSegmentName,
+  "path-segment": (name, prefix) => isPathSegmentName(name, prefix),
 };
 
 /** Masks the trailing dash of a generateName, which is permitted. */

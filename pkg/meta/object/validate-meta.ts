@@ -21,6 +21,8 @@ const standardFinalizers = new Set(["kubernetes", "orphan", "foregroundDeletion"
 interface ObjectMetaOptions {
   readonly namespaced: boolean;
   readonly name: NameRule;
+  /** Passed to the rule of names. */
+  readonly object?: unknown;
   /**
    * Whether finalizers without a slash must be standard ones. Most kinds ask for that; leases and
    * custom resources do not. Default true.
@@ -74,7 +76,7 @@ function checkNames(
 ): void {
   const check = nameCheck(options.name);
   if (meta.generateName) {
-    for (const message of check(meta.generateName, true)) {
+    for (const message of check(meta.generateName, true, options.object)) {
       problems.invalid(path.child("generateName"), meta.generateName, message);
     }
   }
@@ -82,7 +84,7 @@ function checkNames(
     problems.required(path.child("name"), "name or generateName is required");
     return;
   }
-  for (const message of check(meta.name, false)) {
+  for (const message of check(meta.name, false, options.object)) {
     problems.invalid(path.child("name"), meta.name, message);
   }
 }

@@ -1,8 +1,9 @@
-import { badRequest, groupVersionOf, type Resource } from "#meta";
+import { badRequest, goQuote, groupVersionOf, type Resource } from "#meta";
 import { DecodeFault } from "#schema";
 import type { RegistryContext } from "../context.ts";
 import { jsonType } from "./json-type.ts";
 import { removedResource } from "./removed-versions.ts";
+import { hasOtherKind, isCommonKind, isDecodedBy, type Scheme, schemeOf } from "./schemes.ts";
 
 /** apiVersion and kind as an object has them; "" if absent. */
 export interface TypeMeta {
@@ -56,17 +57,18 @@ export function kindFault(
   resource: Resource,
   typeMeta: TypeMeta,
 ): string | undefined {
-  const found = knownKind(registry, typeMeta);
-  if (found === undefined) return unregisteredKind(typeMeta);
-  if (found !== "list" && found.kind === resource.kind) return undefined;
-  return unknownConversion(typeMeta, { group: resource.hub.group, kind: resource.kind.kind });
+  const scheme = schemeOf(resource);
+  const found = knownKind(registry, scheme, typeMeta);
+  if (found === undefined) return unregisteredKind(typeMeta, scheme);
+  if (typeof found === "object" && found.kind === resource.kind) return undefined;
+  const named = isCommonKind(scheme, typeMeta.kind) ? { ...typeMeta, apiVersion: "v1" } : typeMeta;
+  return unknownConversion(named, { group: resource.hub.group, kind: resource.kind.kind });
 }
 
-/** What the decoder says of a kind that no scheme has. */
-export function unregisteredKind({ kind, apiVersion }: TypeMeta): string {
-  const [name, version] = [JSON.stringify(kind), JSON.stringify(apiVersion)];
-  const scheme = '"pkg/api/legacyscheme/scheme.go:30"';
-  return `no kind ${name} is registered for version ${version} in scheme ${scheme}`;
+/** What a decoder says of a kind that its scheme does not have. */
+export function unregisteredKind({ kind, apiVersion }: TypeMeta, { source }: Scheme): string {
+  const [name, version] = [goQuote(kind), goQuote(apiVersion)];
+  return `no kind ${name} is registered for version ${version} in scheme "${source}"`;
 }
 
 /** What the decoder says of a registered kind that is not the expected one. */
@@ -79,24 +81,26 @@ export function unknownConversion(
   return `converting (${version}.${kind}) to (${goPackage}.${expected.kind}): unknown conversion`;
 }
 
-/** The resource of a registered type, in any current or former version; "list" for list types. */
+/** The resource of a kind that the scheme has, in any current or former version; or what else it is. */
 function knownKind(
   { catalog, subresourceKinds }: RegistryContext,
+  scheme: Scheme,
   typeMeta: TypeMeta,
-): Resource | "list" | undefined {
+): Resource | "list" | "other" | undefined {
   const { apiVersion, kind: name } = typeMeta;
   const found = catalog.findKind(apiVersion, name) ?? subresourceKinds.findKind(apiVersion, name);
-  if (found !== undefined) return found;
+  if (found !== undefined) return isDecodedBy(scheme, found) ? found : undefined;
   const [group = ""] = apiVersion.includes("/") ? apiVersion.split("/") : [];
-  const related = catalog.inGroup(group);
+  const related = catalog.inGroup(group).filter((each) => isDecodedBy(scheme, each));
   const former =
     related.find((resource) => wasServed(resource, typeMeta)) ?? removedResource(catalog, typeMeta);
-  if (former !== undefined) return former;
-  const ofLists = related.some(
+  if (former !== undefined) return isDecodedBy(scheme, former) ? former : undefined;
+  const isList = related.some(
     ({ groupVersion, kind }) =>
       groupVersion === typeMeta.apiVersion && kind.listKind === typeMeta.kind,
   );
-  return ofLists || (typeMeta.kind === "List" && typeMeta.apiVersion === "v1") ? "list" : undefined;
+  if (isList) return "list";
+  return hasOtherKind(scheme, catalog, typeMeta) ? "other" : undefined;
 }
 
 function wasServed({ group, kind }: Resource, typeMeta: TypeMeta): boolean {

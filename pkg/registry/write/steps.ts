@@ -223,10 +223,12 @@ export function fillAbsentSystemFields({ registry, request, object }: Write): vo
 }
 
 /** Sets a name made of `generateName` and a random suffix if the object has none. */
-export function generateName({ registry, object }: Write): void {
+export function generateName({ registry, request, object }: Write): void {
   const { metadata } = object;
   if (metadata.name || !metadata.generateName) return;
-  metadata.name = registry.identities.name(metadata.generateName);
+  metadata.name = request.resource.kind.rules.unchangedGenerateName
+    ? metadata.generateName
+    : registry.identities.name(metadata.generateName);
 }
 
 /** Sets generation 1 if the kind has a generation. */

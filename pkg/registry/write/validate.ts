@@ -35,13 +35,16 @@ function* checkNew(
   object: any,
   { problems, context }: CheckContext,
 ): Slices<void> {
-  yield* metadataChecks(resource, object, problems);
+  const { hooks, rules } = resource.kind;
+  if (!rules.metadataLastOnCreate) yield* metadataChecks(resource, object, problems);
   yield;
   checkFields(resource.hub.struct, object, Path.root, problems);
   yield;
-  resource.kind.hooks.validate?.(object, problems, context);
+  hooks.validate?.(object, problems, context);
   yield;
   resource.served.validate?.(object, problems, context);
+  if (!problems.empty || (!rules.metadataLastOnCreate && rules.name !== "any")) return;
+  yield* commonMetadataChecks(resource, object, problems);
 }
 
 interface UpdateValidation {
@@ -68,16 +71,7 @@ function* checkChanged(
   const { hooks, rules } = resource.kind;
   // kube-apiserver checks metadata twice: in rest.BeforeUpdate, with rules common to all kinds, and
   // in the kind's strategy.
-  const options = {
-    namespaced: resource.kind.scope === "Namespaced",
-    name: "path-segment",
-  } as const;
-  yield* objectMetaChecks(
-    object.metadata,
-    { ...options, qualifiedFinalizers: false },
-    metadataPath,
-    problems,
-  );
+  yield* commonMetadataChecks(resource, object, problems);
   yield;
   yield* objectMetaUpdateChecks(object.metadata, old.metadata, metadataPath, problems);
   for (const check of rules.metadataOnUpdate?.[context.subresource] ?? ["change"]) {
@@ -141,7 +135,19 @@ function metadataChecks(resource: Resource, object: any, problems: Problems): Sl
   const options = {
     namespaced: scope === "Namespaced",
     name: rules.name,
+    object,
     qualifiedFinalizers: hasQualifiedFinalizers(resource),
   };
   return objectMetaChecks(object.metadata, options, metadataPath, problems);
+}
+
+/** The checks of metadata that kube-apiserver makes for every kind. */
+function commonMetadataChecks(
+  { kind }: Resource,
+  { metadata }: any,
+  problems: Problems,
+): Slices<void> {
+  const namespaced = kind.scope === "Namespaced";
+  const options = { namespaced, name: "path-segment", qualifiedFinalizers: false } as const;
+  return objectMetaChecks(metadata, options, metadataPath, problems);
 }

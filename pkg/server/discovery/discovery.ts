@@ -62,7 +62,10 @@ interface FoundDocument {
   readonly methods: DocumentResponse["methods"];
 }
 
-/** Finds a document. As in kube-apiserver, `/apis` and `/apis/<group>` respond to any method. */
+/**
+ * Finds a document. As in kube-apiserver, `/apis`, `/apis/<group>` and versions that have only custom
+ * resources respond to any method.
+ */
 function findDocument(view: DiscoveryView, parts: readonly string[]): FoundDocument | undefined {
   const [prefix, ...rest] = parts;
   if (prefix === "api" && rest.length === 0) {
@@ -83,7 +86,9 @@ function findDocument(view: DiscoveryView, parts: readonly string[]): FoundDocum
   if (discovered === undefined || "remote" in discovered) return undefined;
   const { served } = discovered;
   if (served === undefined) return undefined;
-  return { make: () => apiResourceList(served, view.catalog), methods: "get" };
+  const isCustom = served.resources.every(({ kind }) => kind.custom !== undefined);
+  const methods = isCustom ? "any" : "get";
+  return { make: () => apiResourceList(served, view.catalog), methods };
 }
 
 const formats: readonly Format[] = ["json", "yaml", "protobuf"];

@@ -1,7 +1,6 @@
 import { deleteOptions as deleteOptionsStruct } from "#api";
 import {
-  goModules,
-  goQuote,
+  type Catalog,
   parseJsonRequest,
   parseYamlRequest,
   plainFailure,
@@ -9,12 +8,18 @@ import {
   withinBounds,
   YamlFault,
 } from "#meta";
-import type { RawDeleteOptions } from "#registry";
+import {
+  hasOtherKind,
+  optionsScheme,
+  type RawDeleteOptions,
+  unknownConversion,
+  unregisteredKind,
+} from "#registry";
 import { DecodeFault, fromJson, fromProtobuf, JsonFault, unwrapEnvelope } from "#schema";
 import type { Format } from "../response/negotiation.ts";
 
-const schemeFile = `${goModules}/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27`;
-const schemeSource = `in scheme "${schemeFile}"`;
+/** Go's name of the expected type is `v1.DeleteOptions`. */
+const deleteOptionsType = { group: "v1", kind: "DeleteOptions" };
 const goTypeMeta =
   'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; ' +
   'Kind string "json:\\"kind,omitempty\\"" }';
@@ -23,9 +28,13 @@ const goTypeMeta =
  * Decodes DeleteOptions from a body. Any group and version and unknown fields are accepted.
  * @throws StatusError 500 for a malformed body, as in kube-apiserver
  */
-export function deleteOptionsOfBody(body: Uint8Array, format: Format): RawDeleteOptions {
+export function deleteOptionsOfBody(
+  catalog: Catalog,
+  body: Uint8Array,
+  format: Format,
+): RawDeleteOptions {
   try {
-    const options = decode(body, format);
+    const options = decode(catalog, body, format);
     return {
       gracePeriodSeconds: optional(options.gracePeriodSeconds, Number),
       propagationPolicy: optional(options.propagationPolicy, String),
@@ -45,7 +54,7 @@ function optional<T>(value: unknown, read: (value: unknown) => T): T | undefined
   return value === undefined || value === null ? undefined : read(value);
 }
 
-function decode(body: Uint8Array, format: Format): any {
+function decode(catalog: Catalog, body: Uint8Array, format: Format): any {
   if (format === "protobuf") {
     const envelope = unwrapEnvelope(body);
     if (envelope === undefined) {
@@ -53,7 +62,7 @@ function decode(body: Uint8Array, format: Format): any {
         "provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]",
       );
     }
-    checkKind(envelope.kind, envelope.apiVersion);
+    checkKind(catalog, envelope);
     return withinBounds(() =>
       fromProtobuf(deleteOptionsStruct, envelope.raw, requestBounds.weight),
     );
@@ -65,7 +74,8 @@ function decode(body: Uint8Array, format: Format): any {
       const message = `json: cannot unmarshal ${type} into Go value of type ${goTypeMeta}`;
       throw plainFailure(`couldn't get version/kind; json parse error: ${message}`);
     }
-    checkKind(textIn(value, "kind"), textIn(value, "apiVersion") || "v1");
+    const apiVersion = textIn(value, "apiVersion") || "v1";
+    checkKind(catalog, { kind: textIn(value, "kind"), apiVersion });
   }
   return fromJson(deleteOptionsStruct, value ?? {}, { root: true });
 }
@@ -88,10 +98,15 @@ function textIn(value: object, name: "apiVersion" | "kind"): string {
   throw plainFailure(`couldn't get version/kind; json parse error: ${message}`);
 }
 
-function checkKind(kind: string, apiVersion: string): void {
-  if (kind === "" || kind === "DeleteOptions") return;
-  const named = `no kind ${goQuote(kind)} is registered for version`;
-  throw plainFailure(`${named} ${goQuote(apiVersion)} ${schemeSource}`);
+function checkKind(
+  catalog: Catalog,
+  typeMeta: { readonly kind: string; readonly apiVersion: string },
+): void {
+  if (typeMeta.kind === "" || typeMeta.kind === "DeleteOptions") return;
+  if (!hasOtherKind(optionsScheme, catalog, typeMeta)) {
+    throw plainFailure(unregisteredKind(typeMeta, optionsScheme));
+  }
+  throw plainFailure(unknownConversion({ ...typeMeta, apiVersion: "v1" }, deleteOptionsType));
 }
 
 function jsonTypeName(value: unknown): string {

@@ -262,7 +262,7 @@ class VerbRun {
     if (bytes.byteLength === 0) return checkDeleteOptions(deleteOptionsOfQuery(query), this.domain);
     const format = bodyFormat(exchange.header("content-type"));
     await parseLargeBody({ bytes, format });
-    const raw = deleteOptionsOfBody(bytes, format);
+    const raw = deleteOptionsOfBody(this.parts.catalog, bytes, format);
     this.request.notes?.sent({ json: () => deleteOptionsJson(raw) });
     return checkDeleteOptions(raw, this.domain);
   }
