@@ -7,7 +7,6 @@ import {
   type Domain,
   goQuote,
   type HookContext,
-  isQualifiedName,
   kind,
   type Kind,
   type KindHooks,
@@ -244,19 +243,14 @@ const knownFinalizers = ["orphan", "foregroundDeletion", "kubernetes"];
 function finalizerWarnings(object: any, old: any): readonly string[] {
   const added = new Set<string>(object.metadata.finalizers ?? []);
   for (const name of old?.metadata.finalizers ?? []) added.delete(name);
-  const names = [...added].sort(compareUtf8);
-  return names.flatMap((name) =>
-    finalizerMessages(name).map((text) => `metadata.finalizers: ${goQuote(name)}: ${text}`),
+  const unqualified = [...added].filter(
+    (name) => !name.includes("/") && !knownFinalizers.includes(name),
   );
-}
-
-function finalizerMessages(name: string): readonly string[] {
-  const messages = isQualifiedName(name);
-  if (name.includes("/") || knownFinalizers.includes(name)) return messages;
-  const path = name.includes(".") ? " including a path (/)" : "";
-  return [
-    ...messages,
-    `prefer a domain-qualified finalizer name${path} to avoid accidental conflicts with other ` +
-      "finalizer writers",
-  ];
+  return unqualified.sort(compareUtf8).map((name) => {
+    const path = name.includes(".") ? " including a path (/)" : "";
+    return (
+      `metadata.finalizers: ${goQuote(name)}: prefer a domain-qualified finalizer name${path} ` +
+      "to avoid accidental conflicts with other finalizer writers"
+    );
+  });
 }

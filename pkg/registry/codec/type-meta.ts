@@ -89,12 +89,12 @@ function knownKind(
 ): Resource | "list" | "other" | undefined {
   const { apiVersion, kind: name } = typeMeta;
   const found = catalog.findKind(apiVersion, name) ?? subresourceKinds.findKind(apiVersion, name);
-  if (found !== undefined) return isDecodedBy(scheme, found) ? found : undefined;
+  if (found !== undefined && isDecodedBy(scheme, found)) return found;
   const [group = ""] = apiVersion.includes("/") ? apiVersion.split("/") : [];
   const related = catalog.inGroup(group).filter((each) => isDecodedBy(scheme, each));
   const former =
     related.find((resource) => wasServed(resource, typeMeta)) ?? removedResource(catalog, typeMeta);
-  if (former !== undefined) return isDecodedBy(scheme, former) ? former : undefined;
+  if (former !== undefined && isDecodedBy(scheme, former)) return former;
   const isList = related.some(
     ({ groupVersion, kind }) =>
       groupVersion === typeMeta.apiVersion && kind.listKind === typeMeta.kind,

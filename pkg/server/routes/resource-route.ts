@@ -36,7 +36,12 @@ export function findRoute(resource: Resource, method: string, info: RequestInfo)
   const allowed = methodsOf(resource, path);
   if (allowed.size === 0) throw genericFailure(404);
   const verb = allowed.get(method);
-  if (verb === undefined) throw genericFailure(405);
+  if (verb === undefined) {
+    // apiextensions-apiserver names the verb, which methods such as OPTIONS do not have.
+    throw resource.kind.custom === undefined
+      ? genericFailure(405)
+      : methodNotSupported(resource, info.verb);
+  }
   const { name, namespace, subresource, deprecatedWatch } = path;
   if (name !== "") checkName(name);
   const requestVerb = verb === "list" && info.verb === "watch" ? "watch" : verb;
