@@ -1,5 +1,5 @@
 import { memoize } from "#base";
-import { type Catalog, genericFailure, type Resource } from "#meta";
+import { type Catalog, compareVersions, genericFailure, type Resource } from "#meta";
 import {
   type Item,
   type ItemEvent,
@@ -64,7 +64,10 @@ export class RegistryClient implements Client {
   }
 
   discover(): Promise<Discovery> {
-    const { resources } = this.options.catalog;
+    const { catalog } = this.options;
+    const resources = [...catalog.groups].flatMap((group) =>
+      [...catalog.inGroup(group)].sort((a, b) => compareVersions(a.version, b.version)),
+    );
     return Promise.resolve({ resources: resources.map(discovered), failures: new Map() });
   }
 

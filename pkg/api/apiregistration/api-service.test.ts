@@ -16,13 +16,6 @@ describe("APIService", () => {
   const rows: readonly (readonly [Sketch, readonly string[]])[] = [
     [{}, []],
     [
-      { version: "v2" },
-      [
-        'Invalid metadata.name = "v1.a.example.com": must be `spec.version+"."+spec.group`: ' +
-          '"v2.a.example.com"',
-      ],
-    ],
-    [
       { versionPriority: 1001 },
       ["Invalid spec.versionPriority = 1001: must be positive and less than 1000"],
     ],

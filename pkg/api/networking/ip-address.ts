@@ -109,7 +109,11 @@ export const ipAddress = kind(ipAddressV1, {
         "networking.{api}/v1beta1 IPAddress is deprecated in v1.34+, unavailable in v1.37+",
     },
   ],
-  rules: { metadataOnUpdate: { "": ["object", "change"] }, name: checkAddress, unchangedGenerateName: true },
+  rules: {
+    metadataOnUpdate: { "": ["object", "change"] },
+    name: checkAddress,
+    unchangedGenerateName: true,
+  },
   hooks: {
     validate,
     validateUpdate: (object, old, problems) => {

@@ -22,7 +22,11 @@ const subject = v1(
         "for User and Group.",
     ),
     name: required(3, string, "Name of the user, group or service account."),
-    namespace: value(4, string, "Namespace of a ServiceAccount. Without effect for User and Group."),
+    namespace: value(
+      4,
+      string,
+      "Namespace of a ServiceAccount. Without effect for User and Group.",
+    ),
   },
   { atomic: true },
 );

@@ -165,6 +165,125 @@ describe("garbage-collector-controller, when other clients write", () => {
   });
 });
 
+describe("garbage-collector-controller, when an owner reference is wrong", () => {
+  const settings = { garbageCollectorWorkers: 2 };
+  const others = "v1/configmaps/other";
+  const classes = "scheduling.k8s.io/v1/priorityclasses/";
+  const absent = "00000000-0000-0000-0000-000000000000";
+  let run: ControllerTest;
+  let owner: string;
+  let classUid: string;
+
+  beforeEach(async () => {
+    const test = await testRegistry({ namespaces: ["ns", "other", "default"] });
+    run = await startController((context) => runGarbageCollector(context, settings), { test });
+    owner = await create(maps, "owner");
+    classUid = await create(classes, "class");
+  });
+  afterEach(() => run.stop());
+
+  async function create(collection: string, name: string, more: object = {}): Promise<string> {
+    const body = { metadata: { name }, ...(collection === classes && { value: 1 }), ...more };
+    const { item } = await run.test.post(collection, body);
+    return item.object.metadata.uid;
+  }
+
+  const right = () => ({ apiVersion: "v1", kind: "ConfigMap", name: "owner", uid: owner });
+  const rightClass = () => ({
+    apiVersion: "scheduling.k8s.io/v1",
+    kind: "PriorityClass",
+    name: "class",
+    uid: classUid,
+  });
+  const text = ({ kind, apiVersion, name, uid }: ReturnType<typeof right>, namespace: string) =>
+    `ownerRef [${apiVersion}/${kind}, namespace: ${namespace}, name: ${name}, uid: ${uid}] ` +
+    `does not exist in namespace "${namespace}"`;
+
+  /** Collection of the dependent, its reference, and whether kube-controller-manager deletes it. */
+  const references = {
+    right: [maps, () => right(), "kept"],
+    "right, of a cluster-scoped owner": [maps, () => rightClass(), "kept"],
+    "of another namespace": [others, () => right(), "deleted", "reported"],
+    "with another name": [maps, () => ({ ...right(), name: "another" }), "deleted"],
+    "with another kind": [maps, () => ({ ...right(), kind: "Secret" }), "deleted"],
+    "with another group": [
+      maps,
+      () => ({ ...right(), apiVersion: "scheduling.k8s.io/v1", kind: "PriorityClass" }),
+      "deleted",
+    ],
+    "with another UID": [maps, () => ({ ...right(), uid: absent }), "deleted"],
+    "with the UID of a cluster-scoped owner": [
+      maps,
+      () => ({ ...right(), uid: classUid }),
+      "deleted",
+    ],
+    "with an unknown version": [maps, () => ({ ...right(), apiVersion: "v7" }), "kept"],
+    "with an unknown version and UID": [
+      maps,
+      () => ({ ...right(), apiVersion: "v7", uid: absent }),
+      "kept",
+    ],
+    "with an unknown kind": [maps, () => ({ ...right(), kind: "Map", uid: absent }), "kept"],
+    "namespaced, of a cluster-scoped object": [classes, () => right(), "kept", "reported"],
+    "namespaced and absent, of a cluster-scoped object": [
+      classes,
+      () => ({ ...right(), uid: absent }),
+      "kept",
+    ],
+  } as const;
+
+  /** Messages of the collector's Events in a namespace. */
+  async function messagesIn(namespace: string): Promise<string[]> {
+    const events = `v1/events/${namespace}`;
+    const names = await run.test.names(events);
+    const items = await Promise.all(names.map((name) => run.test.get(`${events}/${name}`)));
+    assert.ok(items.every(({ object }) => object.reason === "OwnerRefInvalidNamespace"));
+    return items.map(({ object }) => object.message);
+  }
+
+  const namespaceOf = (collection: string) => collection.split("/").at(-1)!;
+  const dependentOf = (reference: object) => ({
+    metadata: { name: "dependent", ownerReferences: [reference] },
+  });
+
+  for (const [what, [collection, reference, fate, told]] of Object.entries(references)) {
+    it(`${what}: the dependent is ${fate}`, async () => {
+      await create(collection, "dependent", dependentOf(reference()));
+      // The reference of this one is looked at later.
+      const garbage = { name: "garbage", ownerReferences: [{ ...right(), uid: absent }] };
+      await create(maps, "garbage", { metadata: garbage });
+      await run.until(async () => !(await run.test.names(maps)).includes("garbage"));
+      const isKept = async () => (await run.test.names(collection)).includes("dependent");
+      if (fate === "deleted") await run.until(async () => !(await isKept()));
+      assert.equal(await isKept(), fate === "kept");
+      const namespace = namespaceOf(collection);
+      const expected = told === undefined ? [] : [text(reference(), namespace)];
+      const found = () => messagesIn(namespace || "default");
+      await run.until(async () => (await found()).length >= expected.length);
+      assert.deepEqual(await found(), expected);
+    });
+  }
+
+  it("reports a reference that becomes known before the object of its UID", async () => {
+    run.holdInformer("configmaps");
+    const uid = await create(maps, "late");
+    const reference = { ...right(), name: "late", uid };
+    await create("v1/secrets/other", "dependent", dependentOf(reference));
+    run.releaseInformer("configmaps");
+    await run.until(async () => (await run.test.names("v1/secrets/other")).length === 0);
+    await run.until(async () => (await messagesIn("other")).length > 0);
+    assert.deepEqual(await messagesIn("other"), [text(reference, "other")]);
+  });
+
+  it("keeps a cluster-scoped object when the namespaced owner that it names is deleted", async () => {
+    await create(classes, "dependent", dependentOf(right()));
+    await create(maps, "child", { metadata: { name: "child", ownerReferences: [right()] } });
+    await run.test.remove(`${maps}/owner`);
+    await run.until(async () => (await run.test.names(maps)).length === 0);
+    assert.ok((await run.test.names(classes)).includes("dependent"));
+  });
+});
+
 describe("garbage-collector-controller, when requests fail", () => {
   it("retries a failed delete, and reports repeated failures", async () => {
     const settings = { garbageCollectorWorkers: 2 };

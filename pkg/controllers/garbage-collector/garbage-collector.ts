@@ -1,9 +1,15 @@
-import { type Handle, type OwnerReference, RequeueAfter, type WorkQueue } from "#client";
+import {
+  CoreEventRecorder,
+  type Handle,
+  type OwnerReference,
+  RequeueAfter,
+  type WorkQueue,
+} from "#client";
 import { deepEqual, setBounded } from "#base";
-import { isConflict, isNotFound, type StatusError } from "#meta";
+import { goQuote, isConflict, isNotFound, type StatusError } from "#meta";
 import { ResourceMonitors } from "./resource-monitors.ts";
 import { type ControllerContext, newWorkQueue } from "../controller-context.ts";
-import { type Node, nodeOf, OwnershipGraph } from "./ownership-graph.ts";
+import { isOwner, type Node, nodeOf, ownerText, OwnershipGraph } from "./ownership-graph.ts";
 
 const foregroundFinalizer = "foregroundDeletion";
 const orphanFinalizer = "orphan";
@@ -31,14 +37,16 @@ export interface GarbageCollectorOptions {
 
 class GarbageCollector {
   private readonly graph = new OwnershipGraph();
-  /** UIDs of deleted objects: owners that are absent without a GET, e.g. of a kind no longer served. */
-  private readonly deleted = new Map<string, true>();
+  /** Deleted objects by UID: owners that are absent without a GET, e.g. of a kind no longer served. */
+  private readonly deleted = new Map<string, Node>();
   /** UIDs of objects with an owner whose kind is not served; requeued after each discovery. */
   private readonly unresolved = new Set<string>();
   private readonly queue: WorkQueue;
   private readonly monitors: ResourceMonitors;
+  private readonly recorder: CoreEventRecorder;
 
   constructor(private readonly context: ControllerContext) {
+    this.recorder = new CoreEventRecorder(context, "garbage-collector-controller");
     this.queue = newWorkQueue(context, "garbage_collector_attempt_to_delete");
     this.monitors = new ResourceMonitors(context, {
       sinkOf: (resource) => ({
@@ -51,7 +59,7 @@ class GarbageCollector {
         changed: (type, object) => {
           const node = nodeOf(resource, object);
           if (type === "DELETED") {
-            setBounded(this.deleted, [node.uid, true], maxDeletedUids);
+            setBounded(this.deleted, [node.uid, node], maxDeletedUids);
             this.gone(node);
           } else this.changed(node);
         },
@@ -68,6 +76,7 @@ class GarbageCollector {
   async run(workers: number): Promise<void> {
     await Promise.all([
       this.monitors.run(),
+      this.recorder.run(),
       this.queue.run((uid) => this.process(uid), { workers }),
     ]);
   }
@@ -75,9 +84,42 @@ class GarbageCollector {
   private changed(node: Node): void {
     const before = this.graph.get(node.uid);
     this.graph.set(node);
-    const orphaned = node.owners.some((owner) => this.graph.get(owner.uid) === undefined);
-    if (orphaned || hasDeletionFinalizer(node)) this.queue.add(node.uid);
+    const added = node.owners.filter(
+      ({ uid }) => !before?.owners.some((reference) => reference.uid === uid),
+    );
+    for (const reference of added) this.reportOwnerOfOtherNamespace(node, reference);
+    const isSuspect =
+      added.some((reference) => !isOwner(this.graph.get(reference.uid), node, reference)) ||
+      node.owners.some(({ uid }) => this.graph.get(uid) === undefined);
+    if (isSuspect || hasDeletionFinalizer(node)) this.queue.add(node.uid);
+    if (before === undefined) this.checkDependents(node);
     this.requeueOwners(node, before);
+  }
+
+  /** Requeues dependents that were known before their owner and name it wrongly. */
+  private checkDependents(node: Node): void {
+    for (const dependent of this.graph.dependentsOf(node.uid)) {
+      const wrong = dependent.owners.filter(
+        (reference) => reference.uid === node.uid && !isOwner(node, dependent, reference),
+      );
+      if (wrong.length === 0) continue;
+      this.queue.add(dependent.uid);
+      this.reportOwnerOfOtherNamespace(dependent, wrong[0]!);
+    }
+  }
+
+  /** Records an Event if the UID of a reference is that of an object in another namespace. */
+  private reportOwnerOfOtherNamespace(node: Node, reference: OwnerReference): void {
+    const { namespace, name, uid, resource } = node;
+    const owner = this.graph.get(reference.uid);
+    if (owner === undefined || owner.namespace === "" || owner.namespace === namespace) return;
+    const object = { metadata: { name, namespace, uid, resourceVersion: "" } };
+    const text = `ownerRef ${ownerText(reference, namespace)} does not exist in namespace`;
+    this.recorder.record(resource, object, {
+      type: "Warning",
+      reason: "OwnerRefInvalidNamespace",
+      message: `${text} ${goQuote(namespace)}`,
+    });
   }
 
   private gone(node: Node): void {
@@ -139,7 +181,7 @@ class GarbageCollector {
     node: Node,
     owner: OwnerReference,
   ): Promise<"solid" | "waiting" | "gone" | "unknown" | "invalid"> {
-    if (this.deleted.has(owner.uid)) return "gone";
+    if (isOwner(this.deleted.get(owner.uid), node, owner)) return "gone";
     const resource = this.monitors.resourceOf(owner.apiVersion, owner.kind);
     if (resource === undefined) return "unknown";
     if (resource.namespaced && node.namespace === "") return "invalid";

@@ -1,4 +1,5 @@
 import type { ApiObject, Handle, OwnerReference } from "#client";
+import { groupVersionOf } from "#meta";
 
 /** An object of the ownership graph. */
 export interface Node {
@@ -26,6 +27,34 @@ export function nodeOf(resource: Handle, { metadata }: ApiObject): Node {
     deleting: metadata.deletionTimestamp !== undefined,
     resourceVersion: metadata.resourceVersion,
   };
+}
+
+/**
+ * Whether an object is what a dependent's reference says: all of version, kind, name and UID, in the
+ * dependent's namespace or cluster-scoped.
+ */
+export function isOwner(
+  owner: Node | undefined,
+  dependent: Node,
+  { apiVersion, kind, name, uid }: OwnerReference,
+): boolean {
+  if (owner === undefined) return false;
+  const { resource, namespace } = owner;
+  return (
+    owner.uid === uid &&
+    owner.name === name &&
+    resource.kind === kind &&
+    groupVersionOf(resource.group, resource.version) === apiVersion &&
+    (namespace === "" || namespace === dependent.namespace)
+  );
+}
+
+/** An owner as kube-controller-manager's Events name it. */
+export function ownerText(
+  { apiVersion, kind, name, uid }: OwnerReference,
+  namespace: string,
+): string {
+  return `[${apiVersion}/${kind}, namespace: ${namespace}, name: ${name}, uid: ${uid}]`;
 }
 
 /** Owner and dependent relations by UID. A dependent may be known before its owner, or without it. */

@@ -36,7 +36,7 @@ interface Monitor {
 /** Runs a metadata-only reflector for every resource that supports list, watch and delete. */
 export class ResourceMonitors {
   private readonly monitors = new Map<string, Monitor>();
-  /** By group, version and kind, and by group and kind (in the preferred version). */
+  /** By group, version and kind. */
   private kinds: ReadonlyMap<string, Handle> = new Map();
   private discovered = false;
   private readonly discovery: DiscoveryLoop;
@@ -58,10 +58,9 @@ export class ResourceMonitors {
     );
   }
 
-  /** The resource of a kind, in the preferred version if `apiVersion` is not served; undefined if none is. */
+  /** The resource of a kind; undefined if it is not served in this version. */
   resourceOf(apiVersion: string, kind: string): Handle | undefined {
-    const group = apiVersion.includes("/") ? apiVersion.split("/")[0]! : "";
-    return this.kinds.get(`${apiVersion}/${kind}`) ?? this.kinds.get(groupKind(group, kind));
+    return this.kinds.get(`${apiVersion}/${kind}`);
   }
 
   /** Discovers resources and keeps their monitors running until the signal aborts. */
@@ -110,7 +109,6 @@ export class ResourceMonitors {
     const learn = (resource: Handle) => {
       const { group, version, kind } = resource;
       kinds.set(`${groupVersionOf(group, version)}/${kind}`, resource);
-      if (!kinds.has(groupKind(group, kind))) kinds.set(groupKind(group, kind), resource);
     };
     resources.forEach(learn);
     // A group version whose discovery failed keeps its known kinds.
@@ -169,10 +167,6 @@ export class ResourceMonitors {
 /** Identity of a monitored resource: a recreated CRD may have another kind or scope. */
 function identityOf({ group, version, plural, kind, namespaced }: Handle): string {
   return JSON.stringify([group, version, plural, kind, namespaced]);
-}
-
-function groupKind(group: string, kind: string): string {
-  return `${group}//${kind}`;
 }
 
 function hasFailed({ resource }: Monitor, failures: ReadonlyMap<string, string>): boolean {

@@ -43,7 +43,8 @@ const removed: readonly (readonly [groupVersion: string, kinds: string])[] = [
 /** Groups that the kinds of `extensions` have moved to. */
 const formerlyExtensions = ["apps", "networking.{api}"];
 
-interface NamedKind {
+/** apiVersion and kind as a body names them. */
+export interface NamedKind {
   readonly apiVersion: string;
   readonly kind: string;
 }

@@ -1,5 +1,5 @@
 import { type Catalog, goModules, type Resource, resolve } from "#meta";
-import type { TypeMeta } from "./type-meta.ts";
+import type { NamedKind } from "./removed-versions.ts";
 
 /**
  * A scheme of kube-apiserver: the kinds that one of its decoders knows. Built-in kinds, definitions and
@@ -99,7 +99,7 @@ export function schemeOf({ kind }: Resource): Scheme {
 }
 
 /** Whether a scheme knows a kind that has no resource. */
-export function hasOtherKind(scheme: Scheme, catalog: Catalog, typeMeta: TypeMeta): boolean {
+export function hasOtherKind(scheme: Scheme, catalog: Catalog, typeMeta: NamedKind): boolean {
   const { kind, apiVersion } = typeMeta;
   if (scheme.unversioned.includes(kind)) return true;
   for (const [groupVersion, kinds] of scheme.others) {
