@@ -19,7 +19,7 @@ import {
   unionInSlices,
 } from "./fieldpath/set-in-slices.ts";
 import { toFieldSet, toFieldSetInSlices } from "./typed/to-field-set.ts";
-import { type Manager, Managers } from "./managers.ts";
+import { ManagedFieldsError, type Manager, Managers } from "./managers.ts";
 import { mergeInSlices } from "./typed/merge.ts";
 import { describeElement, type PathElement } from "./fieldpath/path-element.ts";
 import { reconciled, removeFields, withNamedFields } from "./typed/remove.ts";
@@ -30,7 +30,10 @@ import { slicedLevelsOf } from "./typed/value.ts";
 export interface Versions {
   /** Undefined for an unknown version. @throws ManagedFieldsError for a malformed apiVersion */
   readonly shapeOf: (apiVersion: string) => Shape | undefined;
-  /** Converts an object between two existing, different versions. @throws ManagedFieldsError */
+  /**
+   * Converts an object between two existing, different versions. @throws ManagedFieldsError, also for a
+   * result that is invalid by the schema of the other version
+   */
   readonly convert: (object: JsonObject, from: string, to: string) => JsonObject;
 }
 
@@ -102,13 +105,46 @@ interface Objects {
   readonly next: Versioned;
 }
 
-/** Drops managers of versions that no longer exist, and adapts sets to the current schema. */
-function* reconcile({ versions }: Change, managers: Managers): Slices<Managers> {
+interface Conversion {
+  readonly object: JsonObject;
+  readonly from: string;
+  readonly to: string;
+}
+
+/** Converts an object unless it is in the version; `failure` is what the message of an error begins with. */
+function convert(
+  versions: Versions,
+  { object, from, to }: Conversion,
+  failure: string,
+): JsonObject {
+  return from === to ? object : converting(failure, () => versions.convert(object, from, to));
+}
+
+function converting<T>(failure: string, run: () => T): T {
+  try {
+    return run();
+  } catch (fault) {
+    if (fault instanceof ManagedFieldsError) {
+      throw new ManagedFieldsError(`${failure}: ${fault.message}`);
+    }
+    throw fault;
+  }
+}
+
+/**
+ * Drops managers of versions that no longer exist, and adapts sets to the current schema.
+ *
+ * @throws ManagedFieldsError unless the live object is valid in the versions of all managers
+ */
+function* reconcile({ versions }: Change, live: Versioned, managers: Managers): Slices<Managers> {
   const result = managers.copy();
   for (const [id, { apiVersion, fields }] of managers) {
     const shape = versions.shapeOf(apiVersion);
     if (shape === undefined) result.delete(id);
-    else result.setFields(id, reconciled(fields, shape));
+    else {
+      live.in(apiVersion);
+      result.setFields(id, reconciled(fields, shape));
+    }
     yield;
   }
   return result;
@@ -145,7 +181,10 @@ function* removeFromOthers(
     let comparison = comparisons.get(apiVersion);
     if (comparison !== undefined) return comparison;
     const shape = change.versions.shapeOf(apiVersion) as Shape;
-    const objects = [live.in(apiVersion), next.in(apiVersion)] as const;
+    const objects = [
+      converting("failed to convert old object", () => live.in(apiVersion)),
+      converting("failed to convert new object", () => next.in(apiVersion)),
+    ] as const;
     comparison = yield* compareInSlices(shape, objects, levels);
     comparisons.set(apiVersion, comparison);
     return comparison;
@@ -211,7 +250,7 @@ export function* update(
 ): Slices<Updated> {
   const live = new Versioned(change, objects.live);
   const next = new Versioned(change, objects.next);
-  const current = yield* reconcile(change, managers);
+  const current = yield* reconcile(change, live, managers);
   current.levels = slicedLevelsOf(objects.live, objects.next);
   yield;
   const outcome = yield* removeFromOthers(
@@ -254,7 +293,8 @@ export function* apply(
 ): Slices<Applied> {
   const { live, configuration, manager, id, force } = application;
   const shape = change.versions.shapeOf(change.apiVersion) as Shape;
-  const current = yield* reconcile(change, managers);
+  const versionedLive = new Versioned(change, live);
+  const current = yield* reconcile(change, versionedLive, managers);
   const levels = (current.levels = slicedLevelsOf(live, configuration));
   const last = current.get(id);
   yield;
@@ -270,7 +310,7 @@ export function* apply(
   current.put({ ...manager, fields, time: last?.time });
   yield;
   const object = yield* prune(change, merged, { managers: current, last, fields });
-  const objects = { live: new Versioned(change, live), next: new Versioned(change, object) };
+  const objects = { live: versionedLive, next: new Versioned(change, object) };
   yield;
   const removal = { managers: current, self: id, operation: "Apply", force } as const;
   const outcome = yield* removeFromOthers(change, objects, removal);
@@ -306,7 +346,12 @@ function* prune(
   }
   const shape = versions.shapeOf(version);
   if (shape === undefined) return merged;
-  const before = new Versioned(change, merged).in(version);
+  const lastApplied = "failed to convert merged object to last applied version";
+  const before = convert(
+    versions,
+    { object: merged, from: apiVersion, to: version },
+    `${pruning}: ${lastApplied}`,
+  );
   const withoutApplied = removeFields(shape, before, withNamedFields(last.fields, shape));
   yield;
   const restored = yield* addBackManagedFields(
@@ -321,8 +366,11 @@ function* prune(
     last.fields,
   );
   yield;
-  return version === apiVersion ? pruned : versions.convert(pruned, version, apiVersion);
+  return convert(versions, { object: pruned, from: version, to: apiVersion }, pruning);
 }
+
+/** Start of the messages about conversions while fields are pruned. */
+const pruning = "failed to prune fields";
 
 interface PrunedObject {
   readonly merged: JsonObject;
@@ -341,24 +389,33 @@ function* addBackManagedFields(
     if (sets === undefined) byVersion.set(apiVersion, [fields]);
     else sets.push(fields);
   }
-  const { convert, shapeOf } = change.versions;
+  const { versions } = change;
+  const { shapeOf } = versions;
   let { merged, pruned } = objects;
   let current = change.apiVersion;
   for (const [version, sets] of byVersion) {
     const shape = shapeOf(version);
     if (sets.length === 0 || shape === undefined) continue;
-    if (version !== current) {
-      merged = convert(merged, current, version);
-      pruned = convert(pruned, current, version);
-      current = version;
-    }
+    const convertBack = (object: JsonObject, name: string): JsonObject => {
+      const failure = `failed to convert ${name} object at version ${version}`;
+      const conversion = { object, from: current, to: version };
+      return convert(versions, conversion, `${pruning}: failed add back owned items: ${failure}`);
+    };
+    merged = convertBack(merged, "merged");
+    pruned = convertBack(pruned, "pruned");
+    current = version;
     const named = (set: FieldSet): FieldSet => withNamedFields(set, shape);
     const remaining = union(named(toFieldSet(shape, pruned)), named(unionOfAll(sets)));
     yield;
     pruned = removeFields(shape, merged, difference(named(toFieldSet(shape, merged)), remaining));
     yield;
   }
-  return current === change.apiVersion ? pruned : convert(pruned, current, change.apiVersion);
+  const failure = "failed to convert pruned object to last applied version";
+  return convert(
+    versions,
+    { object: pruned, from: current, to: change.apiVersion },
+    `${pruning}: failed add back dangling items: ${failure}`,
+  );
 }
 
 /** Restores pruned fields that were not in the applier's previous set. */

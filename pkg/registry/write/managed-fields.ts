@@ -11,6 +11,7 @@ import {
   type Slices,
 } from "#base";
 import {
+  configurationFault,
   createdFields,
   createdFieldsInSlices,
   managedFieldsAtCreation,
@@ -282,18 +283,42 @@ function versionsOf(registry: RegistryContext, resource: Resource): Versions {
       const [source, destination] = [find(from), find(to)];
       if (source === undefined || destination === undefined) return object;
       const typeMeta = { kind: resource.kind.kind, apiVersion: to };
-      if (registry.convertObject !== undefined) {
-        const converted = registry.convertObject({ ...object, ...typeMeta, apiVersion: from }, to);
-        return toJsonValue(destination.struct, decode(destination.struct, converted), typeMeta);
-      }
-      const { struct: sourceStruct, convert: up } = source;
-      const { convert: down } = destination;
-      const decoded = decode(sourceStruct, object);
-      const hub = up === "hub" ? decoded : up.up(decoded);
-      const converted = down === "hub" ? hub : down.down(hub);
-      return toJsonValue(destination.struct, converted, typeMeta);
+      const converted =
+        resource.kind.custom === undefined
+          ? convertBuiltin(object, { source, destination, typeMeta })
+          : convertCustom(registry, object, { from, typeMeta });
+      const fault = configurationFault(rootShape(destination.struct), converted);
+      if (fault !== "") throw new ManagedFieldsError(fault);
+      return converted;
     },
   };
+}
+
+interface VersionChange {
+  readonly source: Pick<KindVersion, "struct" | "convert">;
+  readonly destination: Pick<KindVersion, "struct" | "convert">;
+  readonly typeMeta: { readonly kind: string; readonly apiVersion: string };
+}
+
+function convertBuiltin(
+  object: JsonObject,
+  { source, destination, typeMeta }: VersionChange,
+): JsonObject {
+  const { struct: sourceStruct, convert: up } = source;
+  const { struct, convert: down } = destination;
+  const decoded = decode(sourceStruct, object);
+  const hub = up === "hub" ? decoded : up.up(decoded);
+  return toJsonValue(struct, down === "hub" ? hub : down.down(hub), typeMeta);
+}
+
+/** Strategy None changes the apiVersion alone: what the other version does not specify remains. */
+function convertCustom(
+  { convertObject }: RegistryContext,
+  object: JsonObject,
+  { from, typeMeta }: { readonly from: string } & Pick<VersionChange, "typeMeta">,
+): JsonObject {
+  if (convertObject === undefined) return { ...object, ...typeMeta };
+  return convertObject({ ...object, ...typeMeta, apiVersion: from }, typeMeta.apiVersion);
 }
 
 function decode(struct: StructType<any>, object: JsonObject): any {
