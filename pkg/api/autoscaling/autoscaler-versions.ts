@@ -64,7 +64,8 @@ export function toV2(object: AutoscalerV1): Autoscaler {
     metadata: { ...object.metadata },
     spec: {
       ...kept,
-      ...(metrics.length > 0 ? { metrics } : {}),
+      // Kubernetes' conversion sets the default, too, and so does each conversion for a field manager.
+      metrics: metrics.length > 0 ? metrics : defaultMetrics(),
       ...(behavior === undefined ? {} : { behavior }),
     },
     status: { ...observed, currentMetrics: statuses, ...(conditions ? { conditions } : {}) },
@@ -72,6 +73,11 @@ export function toV2(object: AutoscalerV1): Autoscaler {
   if (converted.status.currentReplicas === 0) delete converted.status.currentReplicas;
   dropRoundTripAnnotations(converted as HasMetadata);
   return converted;
+}
+
+/** The metrics of an autoscaler that names none. */
+export function defaultMetrics(): Metric[] {
+  return [cpuMetric(80)];
 }
 
 function cpuMetric(averageUtilization: number): Metric {

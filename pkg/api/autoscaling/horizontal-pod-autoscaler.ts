@@ -9,7 +9,7 @@ import {
   type ScalingRules,
 } from "./autoscaler-structs.ts";
 import { horizontalPodAutoscalerV1 } from "./autoscaler-v1-structs.ts";
-import { dropRoundTripAnnotations, toV1, toV2 } from "./autoscaler-versions.ts";
+import { defaultMetrics, dropRoundTripAnnotations, toV1, toV2 } from "./autoscaler-versions.ts";
 import { targetsCell } from "./autoscaler-targets.ts";
 
 const usualUp = {
@@ -34,10 +34,7 @@ function withUsual(rules: ScalingRules | undefined, usual: ScalingRules): Scalin
 function fillDefaults(object: Autoscaler): void {
   dropRoundTripAnnotations(object as { metadata: { annotations?: Record<string, string> } });
   const { spec } = object;
-  if ((spec.metrics ?? []).length === 0) {
-    const target = { type: "Utilization", averageUtilization: 80 };
-    spec.metrics = [{ type: "Resource", resource: { name: "cpu", target } }];
-  }
+  if ((spec.metrics ?? []).length === 0) spec.metrics = defaultMetrics();
   const { behavior } = spec;
   if (behavior === undefined) return;
   behavior.scaleUp = withUsual(behavior.scaleUp, usualUp);

@@ -252,7 +252,8 @@ export const podCertificateRequest = kind(podCertificateRequestV1alpha1, {
     },
   ],
   subresources: [{ name: "status", verbs: ["get", "patch", "update"] }],
-  rules: { unconditionalUpdate: false },
+  // Kubernetes' strategy of the main resource names no reset fields, although it resets the status.
+  rules: { unconditionalUpdate: false, resets: { "": [] } },
   hooks: {
     ...splitByStatusSubresource(() => ({})),
     validate,

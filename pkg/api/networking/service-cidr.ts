@@ -100,6 +100,8 @@ export const serviceCidr = kind(serviceCidrV1, {
     },
   ],
   subresources: [{ name: "status", verbs: ["get", "patch", "update"] }],
+  // Kubernetes' strategies name the reset fields of an API group that does not exist, "networking".
+  rules: { resets: { "": [], status: [] } },
   hooks: {
     // Kubernetes resets the status neither on creates nor on updates of the main resource.
     prepareUpdate: (object, old, { subresource }) => {

@@ -191,8 +191,10 @@ type SharedEntry = Pick<Entry, "key" | "value" | "modRevision" | "encryption" | 
 interface KnownState {
   /** The revision of a deletion, which differs from the entry's. */
   readonly revision?: number;
-  /** The object that the entry was encoded from, with its resourceVersion. */
+  /** The object as it is decoded from the entry, with its resourceVersion. */
   readonly object?: any;
+  /** Whether the entry was encoded from the object, so that its bytes are the object's JSON. */
+  readonly isEncoded?: boolean;
   /** An item of the same entry in another version of the kind. */
   readonly other?: StoredItem | undefined;
 }
@@ -224,7 +226,7 @@ export class StoredItem implements Item, Evictable {
   ) {
     this.revision = known.revision ?? entry.modRevision;
     this.#object = known.object;
-    this.isEncoded = known.object !== undefined;
+    this.isEncoded = known.isEncoded === true;
     this.other = known.other;
   }
 

@@ -183,7 +183,7 @@ async function storeMarked(
   const respondWith = (written: Entry, isStored: boolean): Marked => {
     const changed = { ...object, metadata: { ...object.metadata } };
     setResourceVersion(changed, written.modRevision);
-    const item = new StoredItem(registry, request, written, { object: changed });
+    const item = new StoredItem(registry, request, written, { object: changed, isEncoded: true });
     return { response: { item, pending: true }, isStored };
   };
   if (options.dryRun) return respondWith({ ...entry, value }, false);

@@ -34,7 +34,7 @@ export async function changeStored(
     change(object);
     const value = encodeStored(registry, request.resource, object);
     const itemOf = (written: Pick<Entry, "key" | "value" | "modRevision">): StoredItem =>
-      new StoredItem(registry, request, written, { object });
+      new StoredItem(registry, request, written, { object, isEncoded: true });
     if (dryRun) return { response: itemOf({ ...entry, value }), isStored: false };
     if (Buffer.compare(value, entry.value) === 0) return { response: current, isStored: false };
     const outcome = await store.update(key, entry.modRevision, value, context);

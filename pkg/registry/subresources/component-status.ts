@@ -77,7 +77,7 @@ async function componentItem(
   const object = { metadata: { name }, conditions: [{ type: "Healthy", status, ...health }] };
   const value = encodeStored(registry, request.resource, object);
   const entry = { key: `${request.resource.keyPrefix}${name}`, value, modRevision: 0 };
-  return new StoredItem(registry, request, entry, { object });
+  return new StoredItem(registry, request, entry, { object, isEncoded: true });
 }
 
 /** GETs /healthz of a component on the loopback address; its self-signed certificate is not verified. */

@@ -108,11 +108,13 @@ function itemOf(write: Write, entry: StoredEntry): StoredItem {
     return new StoredItem(registry, request, entry);
   }
   setResourceVersion(object, entry.modRevision);
+  // Hooks and admission may have removed what a reader of the stored bytes sees as a default.
+  const isEncoded = stored.struct.open?.applyDefaults(object) !== true;
   // An object that was changed is likely to be changed again; most new ones are not read soon.
   const isShared = write.stored && write.current !== undefined && "derived" in entry;
   return isShared && isSameAsDecoded(write)
     ? StoredItem.written(registry, request, entry, object)
-    : new StoredItem(registry, request, entry, { object });
+    : new StoredItem(registry, request, entry, { object, isEncoded });
 }
 
 /** Whether decoding the stored bytes would give an equal object. */

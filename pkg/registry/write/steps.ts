@@ -296,6 +296,16 @@ export function refuseResourceVersion({ dryRun, object }: Write): void {
   delete object.metadata.resourceVersion;
 }
 
+/**
+ * Prunes what an applied configuration has and the schema of a custom resource does not specify.
+ * kube-apiserver validates such members, which count as a change, and prunes when it encodes the object.
+ */
+export function pruneApplied(write: Write): Promise<void> | undefined {
+  const { open } = write.request.resource.hub.struct;
+  if (!write.applies || open === undefined) return undefined;
+  return inTurnsIfLarge(write, open.prune(write.object, undefined));
+}
+
 /** Replaces empty lists and maps without `omitempty` by null, as a Protobuf round trip does. */
 export function nullEmptyCollections({ request, object }: Write): void {
   collections.nullEmptyCollections(request.resource.hub.struct, object);

@@ -165,7 +165,8 @@ export interface OpenMembers {
    * DecodeFault for what cannot be read at all.
    */
   readonly prune: (object: Record<string, unknown>, unknown: string[] | undefined) => Slices<void>;
-  readonly applyDefaults: (object: Record<string, unknown>) => void;
+  /** Sets the defaults of the schema. Returns whether it has set any. */
+  readonly applyDefaults: (object: Record<string, unknown>) => boolean;
   /** How the members merge. */
   readonly mergeShape: () => MergeShape;
   /**

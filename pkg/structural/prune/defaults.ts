@@ -26,19 +26,24 @@ export function dropNulls(value: unknown, schema: CompiledSchema | undefined): v
   }
 }
 
-/** Sets defaults of fields that are absent, or null and not nullable, from the root to the leaves. */
-export function applyDefaults(value: unknown, schema: CompiledSchema | undefined): void {
-  if (typeof value !== "object" || value === null || schema === undefined) return;
-  if (!schema.hasDefaults) return;
-  if (Array.isArray(value)) defaultItems(value, schema.items);
-  else defaultFields(value as JsonObject, schema);
+/**
+ * Sets defaults of fields that are absent, or null and not nullable, from the root to the leaves. Returns
+ * whether it has set any.
+ */
+export function applyDefaults(value: unknown, schema: CompiledSchema | undefined): boolean {
+  if (typeof value !== "object" || value === null || schema === undefined) return false;
+  if (!schema.hasDefaults) return false;
+  if (Array.isArray(value)) return defaultItems(value, schema.items);
+  return defaultFields(value as JsonObject, schema);
 }
 
-function defaultFields(object: JsonObject, schema: CompiledSchema): void {
+function defaultFields(object: JsonObject, schema: CompiledSchema): boolean {
+  let isChanged = false;
   for (const [name, field] of schema.defaultedProperties) {
     const isPresent = Object.hasOwn(object, name);
     if (isPresent && !needsDefault(object[name], field)) continue;
     assign(object, name, deepClone(field.default));
+    isChanged = true;
   }
   for (const name of Object.keys(object)) {
     const inner = object[name];
@@ -46,19 +51,24 @@ function defaultFields(object: JsonObject, schema: CompiledSchema): void {
     if (field === undefined) continue;
     if (inner === null && needsDefault(inner, field) && field.default !== undefined) {
       assign(object, name, deepClone(field.default));
+      isChanged = true;
     }
-    applyDefaults(object[name], field);
+    if (applyDefaults(object[name], field)) isChanged = true;
   }
+  return isChanged;
 }
 
-function defaultItems(list: unknown[], schema: CompiledSchema | undefined): void {
-  if (schema === undefined) return;
+function defaultItems(list: unknown[], schema: CompiledSchema | undefined): boolean {
+  if (schema === undefined) return false;
+  let isChanged = false;
   for (let index = 0; index < list.length; index++) {
     if (needsDefault(list[index], schema) && schema.default !== undefined) {
       list[index] = deepClone(schema.default);
+      isChanged = true;
     }
-    applyDefaults(list[index], schema);
+    if (applyDefaults(list[index], schema)) isChanged = true;
   }
+  return isChanged;
 }
 
 function needsDefault(value: unknown, schema: CompiledSchema): boolean {
