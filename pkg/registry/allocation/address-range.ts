@@ -14,6 +14,8 @@ export class AddressRange {
     readonly family: "IPv4" | "IPv6",
     /** Network address of the range. */
     private readonly base: bigint,
+    /** Number of leading bits that all addresses share. */
+    private readonly prefix: number,
     /** Number of usable addresses. */
     readonly count: number,
     /** Number of usable addresses in the lower band. */
@@ -33,7 +35,16 @@ export class AddressRange {
     if (count < 1) return undefined;
     const base = (numberOf(address) >> BigInt(bits)) << BigInt(bits);
     const family = isV4 ? "IPv4" : "IPv6";
-    return new AddressRange(family, base, count, Math.min(lowerBand(size), count));
+    return new AddressRange(family, base, prefix, count, Math.min(lowerBand(size), count));
+  }
+
+  /** Network address, which is not usable. */
+  get network(): string {
+    return formatNumber(this.base, this.family);
+  }
+
+  get cidr(): string {
+    return `${this.network}/${this.prefix}`;
   }
 
   /** The address at `index`, from zero, in canonical form. */

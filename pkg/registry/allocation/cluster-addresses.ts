@@ -31,26 +31,40 @@ export class ClusterAddresses {
   ) {}
 
   /** Allocates the given address. Throws AddressFault. */
-  async takeGiven(given: string, owner: Owner, dryRun: boolean): Promise<string> {
+  async takeGiven(given: string, owner: Owner): Promise<string> {
     const address = canonicalAddress(given);
     const ranges = await this.ranges();
     if (address === undefined || !ranges.some((range) => range.contains(address))) {
       throw new AddressFault("the provided network does not match the current range");
     }
-    if (await this.take(address, owner, dryRun)) return address;
+    if (await this.take(address, owner)) return address;
     throw new AddressFault("provided IP is already allocated");
   }
 
   /** Allocates any address of the family. Throws AddressFault if none is free. */
-  async takeAny(family: string, owner: Owner, dryRun: boolean): Promise<string> {
-    const ranges = (await this.ranges()).filter((range) => range.family === family);
-    for (const range of ranges) {
+  async takeAny(family: string, owner: Owner): Promise<string> {
+    for (const range of await this.rangesOf(family)) {
       const address =
-        (await this.takeRandom(range, owner, dryRun)) ??
-        (await this.takeUnallocated(range, owner, dryRun));
+        (await this.takeRandom(range, owner)) ?? (await this.takeUnallocated(range, owner));
       if (address !== undefined) return address;
     }
     throw new AddressFault("range is full");
+  }
+
+  /**
+   * The address that a dry run answers: `wanted` if it is in the range, allocated or not, and the network
+   * address for undefined, as with kube-apiserver's dryRunAllocator. Throws AddressFault.
+   */
+  async tryOut(wanted: string | undefined, family: string): Promise<string> {
+    const [range] = await this.rangesOf(family);
+    if (range === undefined) throw new AddressFault("allocator not ready");
+    if (wanted === undefined) return range.network;
+    if (range.contains(wanted)) return wanted;
+    const address = canonicalAddress(wanted) ?? wanted;
+    throw new AddressFault(
+      `the provided IP (${address}) is not in the valid range. ` +
+        `The range of valid IPs is ${range.cidr}`,
+    );
   }
 
   /** Releases the address; one that belongs to another owner stays. */
@@ -79,34 +93,25 @@ export class ClusterAddresses {
   }
 
   /** Allocates an address without a range check; false if it is allocated already. */
-  async take(address: string, owner: Owner, dryRun: boolean): Promise<boolean> {
+  async take(address: string, owner: Owner): Promise<boolean> {
     const { store } = this.registry;
     const key = `${this.resource.keyPrefix}${address}`;
-    if (dryRun) return (await store.get(key)).entry === undefined;
     const object = this.objectOf(address, owner);
     const value = encodeStored(this.registry, this.resource, object);
     return (await store.create(key, value)) !== undefined;
   }
 
-  private async takeRandom(
-    range: AddressRange,
-    owner: Owner,
-    dryRun: boolean,
-  ): Promise<string | undefined> {
+  private async takeRandom(range: AddressRange, owner: Owner): Promise<string | undefined> {
     const upper = range.count - range.lower;
     for (let tried = 0; tried < Math.min(randomAttempts, upper); tried++) {
       const address = range.at(range.lower + this.below(upper));
-      if (await this.take(address, owner, dryRun)) return address;
+      if (await this.take(address, owner)) return address;
     }
     return undefined;
   }
 
   /** Allocates the first unallocated address after a random one, in the upper band and then the lower. */
-  private async takeUnallocated(
-    range: AddressRange,
-    owner: Owner,
-    dryRun: boolean,
-  ): Promise<string | undefined> {
+  private async takeUnallocated(range: AddressRange, owner: Owner): Promise<string | undefined> {
     const { keyPrefix } = this.resource;
     const { entries } = await this.registry.store.list(keyPrefix, {});
     const used = new Set(entries.map(({ key }) => key.slice(keyPrefix.length)));
@@ -118,7 +123,7 @@ export class ClusterAddresses {
       const start = this.below(count);
       for (let step = 0; step < count; step++) {
         const address = range.at(from + ((start + step) % count));
-        if (!used.has(address) && (await this.take(address, owner, dryRun))) return address;
+        if (!used.has(address) && (await this.take(address, owner))) return address;
       }
     }
     return undefined;
@@ -168,6 +173,10 @@ export class ClusterAddresses {
     const networks = await this.serviceCidrs();
     const cidrs = networks.length === 0 ? this.configured : networks.flatMap(usableCidrs);
     return cidrs.map((cidr) => AddressRange.parse(cidr)).filter((range) => range !== undefined);
+  }
+
+  private async rangesOf(family: string): Promise<readonly AddressRange[]> {
+    return (await this.ranges()).filter((range) => range.family === family);
   }
 
   private async serviceCidrs(): Promise<readonly any[]> {

@@ -48,10 +48,10 @@ export class PortLedger {
     });
   }
 
-  /** Returns the result of the change without storing it, for a dry run. */
-  async tryOut<T>(change: PortChange<T>): Promise<T> {
+  /** The stored set. */
+  async stored(): Promise<PortSet> {
     const { entry } = await this.registry.store.get(key);
-    return change(this.decode(entry));
+    return this.decode(entry);
   }
 
   private async work(): Promise<void> {

@@ -59,7 +59,7 @@ class ServiceRepair {
         const holder = byAddress.get(address);
         if (other !== undefined || (holder !== undefined && !isOwnedBy(holder, owner))) {
           conflicts.push(`${address} of ${owner.namespace}/${owner.name}`);
-        } else if (holder === undefined && (await addresses.take(address, owner, false))) {
+        } else if (holder === undefined && (await addresses.take(address, owner))) {
           missingAddresses.push(address);
         }
         users.set(address, other ?? owner);

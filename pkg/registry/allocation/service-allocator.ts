@@ -13,6 +13,7 @@ import type { RegistryContext } from "../context.ts";
 import { canonicalAddress } from "./address-range.ts";
 import { AddressFault, ClusterAddresses, type Owner } from "./cluster-addresses.ts";
 import { PortLedger } from "./port-ledger.ts";
+import { AllocatedPorts, DryRunPorts } from "./port-operation.ts";
 import { planPorts, portsOf } from "./service-ports.ts";
 
 /** IP families of the service addresses, the preferred one first. */
@@ -102,9 +103,10 @@ export class ServiceAllocator implements Allocator {
     { wanted, family, owner, dryRun }: WantedAddress,
   ): Promise<string> {
     try {
+      if (dryRun) return await this.addresses.tryOut(wanted, family);
       return wanted === undefined
-        ? await this.addresses.takeAny(family, owner, dryRun)
-        : await this.addresses.takeGiven(wanted, owner, dryRun);
+        ? await this.addresses.takeAny(family, owner)
+        : await this.addresses.takeGiven(wanted, owner);
     } catch (error) {
       if (!(error instanceof AddressFault)) throw error;
       if (wanted === undefined) {
@@ -126,9 +128,9 @@ export class ServiceAllocator implements Allocator {
     const { spec } = service;
     if (spec.type !== "NodePort" && spec.type !== "LoadBalancer") return [];
     const below = (limit: number) => Math.floor(this.registry.identities.chance() * limit);
-    const change = (set: Parameters<typeof planPorts>[0]) =>
-      planPorts(set, service, { old, below });
-    const plan = dryRun ? await this.ports.tryOut(change) : await this.ports.change(change);
+    const plan = dryRun
+      ? planPorts(new DryRunPorts(await this.ports.stored()), service, old)
+      : await this.ports.change((set) => planPorts(new AllocatedPorts(set, below), service, old));
     for (const [index, port] of (spec.ports ?? []).entries()) {
       const chosen = plan.nodePorts[index] ?? 0;
       if (chosen !== 0) port.nodePort = chosen;

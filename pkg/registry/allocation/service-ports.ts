@@ -1,7 +1,7 @@
 import { needsHealthCheckNodePort, needsNodePort, type Service } from "#api";
-import { internalError, invalid, plainFailure, type StatusError } from "#meta";
+import { internalError, invalid, plainFailure } from "#meta";
 import { Path, Problems } from "#schema";
-import { type PortSet, rangeText } from "./port-set.ts";
+import type { PortOperation } from "./port-operation.ts";
 
 /** What a service has of node ports, and which of them it took just now. */
 export interface PortPlan {
@@ -10,8 +10,6 @@ export interface PortPlan {
   readonly healthCheck: number;
   readonly taken: readonly number[];
 }
-
-type Below = (limit: number) => number;
 
 /** Ports of a service that the set counts. */
 export function portsOf(service: Service | undefined): readonly number[] {
@@ -27,18 +25,18 @@ function nodePortsOf({ spec }: Service): readonly number[] {
 type ServicePort = NonNullable<Service["spec"]["ports"]>[number];
 
 /**
- * Takes the node ports that a service needs beyond those that it has. Changes the set, not the
- * service. Throws a StatusError when a port cannot be had; the set is then of no use.
+ * Takes the node ports that a service needs beyond those of `old`. Does not change the service. Throws a
+ * StatusError when a port cannot be had; what the operation took is then of no use.
  */
 export function planPorts(
-  ports: PortSet,
+  ports: PortOperation,
   service: Service,
-  { old, below }: { readonly old: Service | undefined; readonly below: Below },
+  old: Service | undefined,
 ): PortPlan {
-  const picker = new PortPicker(ports, service, below);
+  const picker = new PortPicker(ports, service);
   const nodePorts = old === undefined ? picker.pickAll() : picker.pickMore(nodePortsOf(old));
   const healthCheck = healthCheckOf(picker, service, old);
-  return { nodePorts, healthCheck, taken: picker.taken };
+  return { nodePorts, healthCheck, taken: ports.taken };
 }
 
 function healthCheckOf(picker: PortPicker, service: Service, old: Service | undefined): number {
@@ -49,12 +47,9 @@ function healthCheckOf(picker: PortPicker, service: Service, old: Service | unde
 }
 
 class PortPicker {
-  readonly taken: number[] = [];
-
   constructor(
-    private readonly ports: PortSet,
+    private readonly ports: PortOperation,
     private readonly service: Service,
-    private readonly below: Below,
   ) {}
 
   /** For a new service: the same number on TCP and UDP gets the same node port. */
@@ -100,7 +95,7 @@ class PortPicker {
   }
 
   private given(port: number, index: number): void {
-    const why = this.take(port);
+    const why = this.ports.take(port);
     if (why === undefined) return;
     const problems = new Problems();
     problems.invalid(Path.of("spec.ports").index(index).child("nodePort"), port, why);
@@ -109,35 +104,15 @@ class PortPicker {
   }
 
   private next(what: string): number {
-    const port = this.ports.free(this.below);
-    if (port === undefined) throw full(what);
-    this.ports.add(port);
-    this.taken.push(port);
-    return port;
+    const port = this.ports.next();
+    if (port !== undefined) return port;
+    throw internalError(`failed to allocate a ${what}: range is full`);
   }
 
   healthCheck(given: number): number {
-    // Validation rejects numbers out of range later.
-    if (given < 0 || given > 65_535) return given;
     if (given === 0) return this.next("HealthCheck NodePort");
-    const why = this.take(given);
+    const why = this.ports.take(given);
     if (why === undefined) return given;
     throw internalError(`failed to allocate requested HealthCheck NodePort ${given}: ${why}`);
   }
-
-  /** Allocates the port; returns the error message, or undefined on success. */
-  private take(port: number): string | undefined {
-    if (!this.ports.inRange(port)) {
-      const range = rangeText(this.ports.range);
-      return `provided port is not in the valid range. The range of valid ports is ${range}`;
-    }
-    if (this.ports.has(port)) return "provided port is already allocated";
-    this.ports.add(port);
-    this.taken.push(port);
-    return undefined;
-  }
-}
-
-function full(what: string): StatusError {
-  return internalError(`failed to allocate a ${what}: range is full`);
 }
