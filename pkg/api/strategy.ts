@@ -1,6 +1,14 @@
 /** Hooks and validation helpers that many kinds share. */
-import type { Path, Problems } from "#schema";
-import { deepEqual, identity, sortedKeys as keysInOrder } from "#base";
+import {
+  fieldEquality,
+  fieldNamed,
+  type Path,
+  type Problems,
+  semanticEquality,
+  type StructType,
+  type Type,
+} from "#schema";
+import { assert, deepEqual, identity, sortedKeys as keysInOrder } from "#base";
 import type { HookContext, KindHooks, KindVersion } from "#meta";
 
 export const fieldImmutableMessage = "field is immutable";
@@ -34,14 +42,34 @@ export function splitByStatusSubresource(
 /**
  * Reports `field is immutable` unless both values are equal. `shown` overrides the reported value.
  */
-export function mustNotChange(
-  problems: Problems,
-  path: Path,
-  values: { readonly now: unknown; readonly before: unknown; readonly shown?: unknown },
-): void {
-  if (deepEqual(values.now, values.before)) return;
+export function mustNotChange(problems: Problems, path: Path, values: FixedValue): void {
+  const { type } = values;
+  const isEqual = type === undefined ? deepEqual : semanticEquality(type);
+  if (isEqual(values.now, values.before)) return;
   const shown = "shown" in values ? values.shown : values.now;
   problems.invalid(path, shown ?? null, fieldImmutableMessage);
+}
+
+interface FixedValue {
+  readonly now: unknown;
+  readonly before: unknown;
+  readonly shown?: unknown;
+  /** The type of values that can contain an empty list or map, which equals an absent one. */
+  readonly type?: Type;
+}
+
+/** Whether two objects of a struct have an equal field: an empty list or map equals an absent one. */
+export function isSameField(
+  struct: StructType<any>,
+  name: string,
+  [now, before]: readonly [now: object | undefined, before: object | undefined],
+): boolean {
+  const field = fieldNamed(struct, name);
+  assert(field !== undefined, "the struct has the field");
+  const [value, old] = [now, before].map(
+    (each) => (each as Readonly<Record<string, unknown>>)?.[name],
+  );
+  return fieldEquality(field)(value, old);
 }
 
 /** Like `problems.notSupported`, but lists the values in Kubernetes' order of declaration. */

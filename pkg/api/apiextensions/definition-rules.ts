@@ -1,13 +1,13 @@
+import { definitionVersion } from "./definition-structs.ts";
 /**
  * Validation of CustomResourceDefinitions. Paths and values follow Kubernetes' internal form, see
  * `hoisted`.
  */
-import { deepEqual } from "#base";
 import { Path, Problems } from "#schema";
 import { type HookContext, isDns1035Label, isDns1123Subdomain, nameCheck } from "#meta";
 import type { JsonSchema } from "#structural";
 import { parseGoUrl } from "../go-url.ts";
-import { entry, mustNotChange } from "../strategy.ts";
+import { entry, mustNotChange, isSameField } from "../strategy.ts";
 import { checkConversion } from "./conversion-rules.ts";
 import type {
   CustomResourceDefinition,
@@ -49,7 +49,7 @@ function hoisted(versions: readonly DefinitionVersion[]): {
   readonly versions: readonly DefinitionVersion[];
 } {
   const shared = hoistableFields.filter((name) =>
-    versions.every((version) => deepEqual(version[name], versions[0]?.[name])),
+    versions.every((each) => isSameField(definitionVersion, name, [each, versions[0]])),
   );
   const pick = (version: DefinitionVersion | undefined, names: readonly string[]) =>
     Object.fromEntries(Object.entries(version ?? {}).filter(([name]) => names.includes(name)));

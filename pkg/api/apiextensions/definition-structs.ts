@@ -250,51 +250,55 @@ const selectableField = v1(
   },
 );
 
-const version = v1("CustomResourceDefinitionVersion", "Version of a custom resource.", {
-  name: required(
-    1,
-    string,
-    "Name of the version, for example v1beta1: a DNS label, used in URLs. Unique within the " +
-      "definition.",
-  ),
-  served: required(2, bool, "Whether the version is served by the API."),
-  storage: required(
-    3,
-    bool,
-    "Whether objects are persisted in this version. Exactly one version must set it to true.",
-  ),
-  deprecated: value(
-    7,
-    bool,
-    "Whether the version is deprecated: responses then include a warning. Defaults to false.",
-  ),
-  deprecationWarning: pointer(
-    8,
-    string,
-    "Warning to return instead of the default one, which names the version. At most 256 " +
-      "printable characters. Requires deprecated.",
-  ),
-  schema: pointer(
-    4,
-    validation,
-    "Schema for validation, pruning and defaulting in this version. Required.",
-  ),
-  subresources: pointer(5, subresources, "Subresources to serve in this version."),
-  additionalPrinterColumns: value(
-    6,
-    list(columnDefinition),
-    "Columns to return in tables, as for `kubectl get`, besides the name. Defaults to the age.",
-    atomic,
-  ),
-  selectableFields: value(
-    9,
-    list(selectableField),
-    "Fields that can be used in field selectors, at most 8.",
-    {
-      ...atomic,
-    },
-  ),
-});
+export const definitionVersion = v1(
+  "CustomResourceDefinitionVersion",
+  "Version of a custom resource.",
+  {
+    name: required(
+      1,
+      string,
+      "Name of the version, for example v1beta1: a DNS label, used in URLs. Unique within the " +
+        "definition.",
+    ),
+    served: required(2, bool, "Whether the version is served by the API."),
+    storage: required(
+      3,
+      bool,
+      "Whether objects are persisted in this version. Exactly one version must set it to true.",
+    ),
+    deprecated: value(
+      7,
+      bool,
+      "Whether the version is deprecated: responses then include a warning. Defaults to false.",
+    ),
+    deprecationWarning: pointer(
+      8,
+      string,
+      "Warning to return instead of the default one, which names the version. At most 256 " +
+        "printable characters. Requires deprecated.",
+    ),
+    schema: pointer(
+      4,
+      validation,
+      "Schema for validation, pruning and defaulting in this version. Required.",
+    ),
+    subresources: pointer(5, subresources, "Subresources to serve in this version."),
+    additionalPrinterColumns: value(
+      6,
+      list(columnDefinition),
+      "Columns to return in tables, as for `kubectl get`, besides the name. Defaults to the age.",
+      atomic,
+    ),
+    selectableFields: value(
+      9,
+      list(selectableField),
+      "Fields that can be used in field selectors, at most 8.",
+      {
+        ...atomic,
+      },
+    ),
+  },
+);
 
 const spec = v1("CustomResourceDefinitionSpec", "Desired state of a CustomResourceDefinition.", {
   group: required(1, string, "API group of the custom resource. Immutable."),
@@ -308,7 +312,7 @@ const spec = v1("CustomResourceDefinitionSpec", "Desired state of a CustomResour
   ),
   versions: required(
     7,
-    list(version),
+    list(definitionVersion),
     "Versions of the custom resource. Discovery sorts them by stability, then by number, for " +
       "example v10, v2, v1beta1.",
     atomic,

@@ -23,6 +23,7 @@ import { podTemplateSpec } from "../core/pod/spec/pod-spec.ts";
 import { podWarnings } from "../core/pod/pod-warnings.ts";
 import { containerCells } from "../core/pod-template.ts";
 import { checkLabelSelector, formatLabels } from "../label-selector.ts";
+import { goSelector } from "../go/go-shape.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
 import { splitByStatusSubresource, entry, mustNotChange, unsupported } from "../strategy.ts";
 import {
@@ -36,7 +37,6 @@ import {
   imagesColumn,
   selectorCell,
   selectorColumn,
-  goSelector,
   intOrPercentValue,
   statusSubresource,
 } from "./workload.ts";
@@ -235,7 +235,7 @@ function validate({ spec: what }: DaemonSet, problems: Problems, context: HookCo
   const { matchLabels = {}, matchExpressions = [] } = selector ?? {};
   if (selector !== null && Object.keys(matchLabels).length + matchExpressions.length === 0) {
     const detail = "empty selector is invalid for daemonset";
-    problems.invalid(path.child("selector"), selector, detail);
+    problems.invalid(path.child("selector"), goSelector(selector), detail);
   }
   checkLongRunningTemplate(template, templatePath, { kind: "DaemonSet", problems, context });
   checkNotNegative({ minReadySeconds }, path, problems);
@@ -341,7 +341,12 @@ export const daemonSet = kind(daemonSetV1, {
     validateUpdate: (object, old, problems, context) => {
       if (context.subresource === "status") return checkStatus(object, old, problems);
       const { selector: now } = object.spec;
-      const selectors = { now, before: old.spec.selector, shown: goSelector(now) };
+      const selectors = {
+        now,
+        before: old.spec.selector,
+        shown: goSelector(now),
+        type: labelSelector,
+      };
       mustNotChange(problems, path.child("selector"), selectors);
       validate(object, problems, context);
     },

@@ -23,6 +23,7 @@ import { dropGatedPodFields } from "../core/pod/spec/pod-gates.ts";
 import { podTemplateSpec } from "../core/pod/spec/pod-spec.ts";
 import { nameWarnings } from "../core/pod/pod-warnings.ts";
 import { containerCells } from "../core/pod-template.ts";
+import { goSelector } from "../go/go-shape.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
 import { splitByStatusSubresource, mustNotChange } from "../strategy.ts";
 import {
@@ -39,7 +40,6 @@ import {
   scaleSubresource,
   selectorCell,
   selectorColumn,
-  goSelector,
   intOrPercentValue,
   statusSubresource,
   templateWarnings,
@@ -337,7 +337,12 @@ export const deployment = kind(deploymentV1, {
       if (context.subresource === "status") return checkStatus(object, old, problems);
       validate(object, problems, context);
       const { selector: now } = object.spec;
-      const selectors = { now, before: old.spec.selector, shown: goSelector(now) };
+      const selectors = {
+        now,
+        before: old.spec.selector,
+        shown: goSelector(now),
+        type: labelSelector,
+      };
       mustNotChange(problems, path.child("selector"), selectors);
     },
     warnings: (object, old, context) => [

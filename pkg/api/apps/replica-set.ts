@@ -21,6 +21,7 @@ import { dropGatedPodFields } from "../core/pod/spec/pod-gates.ts";
 import { podTemplateSpec } from "../core/pod/spec/pod-spec.ts";
 import { nameWarnings } from "../core/pod/pod-warnings.ts";
 import { containerCells } from "../core/pod-template.ts";
+import { goSelector } from "../go/go-shape.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
 import { splitByStatusSubresource, mustNotChange } from "../strategy.ts";
 import {
@@ -34,7 +35,6 @@ import {
   scaleSubresource,
   selectorCell,
   selectorColumn,
-  goSelector,
   statusSubresource,
   templateWarnings,
 } from "./workload.ts";
@@ -182,7 +182,12 @@ export const replicaSet = kind(replicaSetV1, {
       if (context.subresource === "status") return checkStatus(object, problems);
       validate(object, problems, context);
       const { selector: now } = object.spec;
-      const selectors = { now, before: old.spec.selector, shown: goSelector(now) };
+      const selectors = {
+        now,
+        before: old.spec.selector,
+        shown: goSelector(now),
+        type: labelSelector,
+      };
       mustNotChange(problems, path.child("selector"), selectors);
     },
     warnings: (object, old, context) => [

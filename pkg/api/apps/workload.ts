@@ -13,10 +13,11 @@ import {
 import type { PodTemplateSpec } from "../core/pod/spec/pod-spec.ts";
 import { validatePodTemplate, validateTemplateMetadata } from "../core/pod/spec/pod-spec-rules.ts";
 import { type HasGeneration, keepsGeneration, podWarnings } from "../core/pod/pod-warnings.ts";
+import { goLabels, goSelector } from "../go/go-shape.ts";
 import { checkLabelSelector, formatLabelSelector, type LabelSelector } from "../label-selector.ts";
 import { scaleV1 } from "../autoscaling/scale.ts";
 import { column } from "../printing.ts";
-import { sortedKeys, unsupported } from "../strategy.ts";
+import { unsupported } from "../strategy.ts";
 
 export function checkNotNegative(
   counts: Readonly<Record<string, number | bigint | undefined>>,
@@ -89,34 +90,6 @@ export function intOrPercentValue(share: IntOrString | undefined): number {
   if (typeof share !== "string") return share ?? 0;
   if (isPercent(share).length === 0) return Number.parseInt(share, 10);
   return /^[-+]?\d+$/.test(share) ? Number.parseInt(share, 10) : 0;
-}
-
-/** Labels as Go prints a map: sorted by key. */
-export function goLabels(
-  labels: Readonly<Record<string, string>> | undefined,
-): Readonly<Record<string, string>> | null {
-  if (labels === undefined) return null;
-  return Object.fromEntries(sortedKeys(labels).map((key) => [key, labels[key] ?? ""]));
-}
-
-/** Label selector as Go prints the struct. */
-export function goSelector(
-  selector: LabelSelector | null | undefined,
-): Readonly<Record<string, unknown>> | null {
-  if (selector === null || selector === undefined) return null;
-  const { matchLabels, matchExpressions } = selector;
-  return {
-    ...(matchLabels === undefined ? {} : { matchLabels: goLabels(matchLabels) }),
-    ...(matchExpressions === undefined
-      ? {}
-      : { matchExpressions: matchExpressions.map(goExpression) }),
-  };
-}
-
-type Expression = NonNullable<LabelSelector["matchExpressions"]>[number];
-
-function goExpression({ key, operator, values }: Expression): unknown {
-  return { key, operator, ...(values === undefined ? {} : { values }) };
 }
 
 /** Whether Kubernetes can convert the selector for matching at all. */

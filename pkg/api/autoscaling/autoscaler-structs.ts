@@ -286,7 +286,7 @@ const scalingRules = v2(
       list(scalingPolicy),
       "Scaling policies, which limit the change per period. Defaults to 100 percent per 15 " +
         "seconds, and for scaling up also to 4 pods per 15 seconds.",
-      { ...atomic, seesEmpty: true },
+      atomic,
     ),
     tolerance: pointer(
       4,

@@ -1,3 +1,4 @@
+import { goSelector } from "../go/go-shape.ts";
 import {
   required,
   bool,
@@ -145,7 +146,8 @@ function checkSpec(
   checkJobSpec(jobTemplate.spec, { path: specPath, problems }, context);
   const { selector, manualSelector } = jobTemplate.spec;
   if (selector !== undefined) {
-    problems.invalid(specPath.child("selector"), selector, "`selector` will be auto-generated");
+    const detail = "`selector` will be auto-generated";
+    problems.invalid(specPath.child("selector"), goSelector(selector), detail);
   }
   if (manualSelector) {
     const only = { value: true, supported: ["nil", "false"] };

@@ -1,6 +1,6 @@
 import { assign, deepClone, deepEqual } from "#base";
 import { fieldEquality, fieldNamed, Path, type Problems } from "#schema";
-import { type HookContext, isDns1123Label, kind, resolve } from "#meta";
+import { type HookContext, isDns1123Label, kind, resolve, labelSelector } from "#meta";
 import {
   checkMatch,
   containersColumn,
@@ -8,8 +8,6 @@ import {
   isConvertibleSelector,
   selectorCell,
   selectorColumn,
-  goLabels,
-  goSelector,
   statusSubresource,
 } from "../apps/workload.ts";
 import { defaultPodTemplate } from "../core/pod/spec/pod-defaults.ts";
@@ -19,7 +17,7 @@ import { nameWarnings } from "../core/pod/pod-warnings.ts";
 import { containerCells } from "../core/pod-template.ts";
 import { checkLabelSelector } from "../label-selector.ts";
 import { ageColumn, ageOf, column, humanDuration, nameColumn, nameOf } from "../printing.ts";
-import { goValue } from "../go/go-shape.ts";
+import { goValue, goLabels, goSelector } from "../go/go-shape.ts";
 import {
   splitByStatusSubresource,
   entry,
@@ -146,9 +144,10 @@ function validateUpdate(
   };
   const { selector } = job.spec;
   mustNotChange(problems, path.child("selector"), {
-    now: selector ?? null,
-    before: old.spec.selector ?? null,
+    now: selector,
+    before: old.spec.selector,
     shown: goSelector(selector),
+    type: labelSelector,
   });
   const mayMove = old.spec.suspend === true && !old.status.startTime;
   keep(

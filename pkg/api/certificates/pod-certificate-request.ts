@@ -233,7 +233,11 @@ function checkStatus(
     );
   }
   if ((old.status.conditions ?? []).some(({ type }) => outcomes.includes(type))) {
-    mustNotChange(problems, Path.of("status"), { now: status, before: old.status });
+    mustNotChange(problems, Path.of("status"), {
+      now: status,
+      before: old.status,
+      type: podCertificateRequestStatus,
+    });
   }
 }
 
@@ -258,7 +262,11 @@ export const podCertificateRequest = kind(podCertificateRequestV1alpha1, {
     ...splitByStatusSubresource(() => ({})),
     validate,
     validateUpdate: (object, old, problems, { subresource }) => {
-      mustNotChange(problems, path, { now: object.spec, before: old.spec });
+      mustNotChange(problems, path, {
+        now: object.spec,
+        before: old.spec,
+        type: podCertificateRequestSpec,
+      });
       if (subresource === "status") checkStatus(object, old, problems);
     },
   },

@@ -276,7 +276,7 @@ describe("ResourceQuota", () => {
   ]);
   complainsOver(resourceQuota, scopes({ pods: "1" }, "Terminating"), [
     [scopes({ pods: "2" }, "Terminating"), []],
-    [scopes({ pods: "1" }), ["Invalid spec.scopes = null: field is immutable"]],
+    [scopes({ pods: "1" }), ["Invalid spec.scopes = []: field is immutable"]],
   ]);
   complainsOver(resourceQuota, {}, [
     [

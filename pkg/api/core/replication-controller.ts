@@ -1,3 +1,4 @@
+import { goLabels } from "../go/go-shape.ts";
 import {
   required,
   type Infer,
@@ -172,7 +173,7 @@ function checkTemplate(
   const labels = template.metadata.labels;
   if (!sortedKeys(selector).every((key) => entry(labels, key) === entry(selector, key))) {
     const detail = "`selector` does not match template `labels`";
-    problems.invalid(path.child("metadata", "labels"), labels ?? null, detail);
+    problems.invalid(path.child("metadata", "labels"), goLabels(labels), detail);
   }
   validatePodTemplate(template, path, problems, context);
   const { restartPolicy, activeDeadlineSeconds } = template.spec;

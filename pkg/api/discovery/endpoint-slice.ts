@@ -32,7 +32,7 @@ import {
   unreachableReason,
 } from "../networking/ip.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
-import { entry, invalidEach, mustNotChange, duplicateIndexes } from "../strategy.ts";
+import { entry, invalidEach, mustNotChange, duplicateIndexes, isSameField } from "../strategy.ts";
 
 const v1 = structs("api/discovery/v1");
 
@@ -307,7 +307,7 @@ function validate(slice: EndpointSlice, problems: Problems, old?: EndpointSlice)
   const endpoints = slice.endpoints ?? [];
   const ports = slice.ports ?? [];
   checkPorts(ports, problems);
-  if (old !== undefined && deepEqual(endpoints, old.endpoints ?? [])) return;
+  if (old !== undefined && isSameField(endpointSliceV1, "endpoints", [slice, old])) return;
   checkEndpoints(endpoints, addressType, problems);
 }
 

@@ -1,5 +1,4 @@
-import { deepEqual } from "#base";
-import { Path, type Problems } from "#schema";
+import { Path, type Problems, semanticEquality } from "#schema";
 import { isDns1123Subdomain, kind } from "#meta";
 import { goShape } from "../go/go-shape.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
@@ -88,7 +87,7 @@ function validate(schema: FlowSchema, problems: Problems): void {
     checkRule(rule, path.child("rules").index(index), problems);
   }
   const fixed = entry(fixedFlowSchemas, metadata.name ?? "");
-  if (fixed !== undefined && !deepEqual(spec, fixed)) {
+  if (fixed !== undefined && !semanticEquality(flowSchemaSpec)(spec, fixed)) {
     const detail = `spec of '${metadata.name}' must equal the fixed value`;
     problems.invalid(path, goShape(flowSchemaSpec, spec), detail);
   }

@@ -1,4 +1,3 @@
-import { deepEqual } from "#base";
 import {
   required,
   type Infer,
@@ -10,6 +9,7 @@ import {
   value,
   type Problems,
   structs,
+  semanticEquality,
 } from "#schema";
 import { kind, kubernetes, objectMeta } from "#meta";
 import { goShape } from "../go/go-shape.ts";
@@ -298,7 +298,11 @@ function checkFixed({ metadata, spec }: Level, problems: Problems): void {
     const detail = "spec of 'exempt' except the 'spec.exempt' field must equal the fixed value";
     problems.invalid(path, goShape(priorityLevelConfigurationSpec, spec), detail);
   }
-  if (metadata.name !== catchAllName || deepEqual(spec, fixedCatchAll)) return;
+  if (
+    metadata.name !== catchAllName ||
+    semanticEquality(priorityLevelConfigurationSpec)(spec, fixedCatchAll)
+  )
+    return;
   const detail = "spec of 'catch-all' must equal the fixed value";
   problems.invalid(path, goShape(priorityLevelConfigurationSpec, spec), detail);
 }

@@ -1,5 +1,16 @@
 import { assign, sortedKeys } from "#base";
-import { fieldNamed, jsonFields, resolved, type StructType, type Type } from "#schema";
+import { labelSelector } from "#meta";
+import {
+  fieldNamed,
+  type Infer,
+  jsonFields,
+  map,
+  resolved,
+  string,
+  type StructType,
+  toJsonValue,
+  type Type,
+} from "#schema";
 import { goFieldName, goFieldOrder, hostFields } from "./go-names.ts";
 
 type Shape = Record<string, unknown>;
@@ -10,7 +21,8 @@ type Shape = Record<string, unknown>;
  */
 export function goShape(struct: StructType<any>, object: object): Shape {
   const values = object as Readonly<Shape>;
-  if (struct.package.startsWith("apimachinery/")) return taggedShape(struct, values);
+  // Types shared by API versions have no internal variant and keep their JSON names.
+  if (struct.package.startsWith("apimachinery/")) return toJsonValue(struct, values as never);
   const shape: Shape = {};
   for (const { name, type, presence } of jsonFields(struct)) {
     const value = values[name];
@@ -54,13 +66,16 @@ export function goValue(type: Type, value: unknown): unknown {
   }
 }
 
-/** Types shared by API versions have no internal variant and keep their JSON names. */
-function taggedShape(struct: StructType<any>, values: Readonly<Shape>): Shape {
-  const shape: Shape = {};
-  for (const { name } of jsonFields(struct)) {
-    if (values[name] !== undefined) assign(shape, name, values[name]);
-  }
-  return shape;
+const labelMap = map(string);
+
+/** Labels as Go prints a map: sorted by key. */
+export function goLabels(labels: Readonly<Record<string, string>> | null | undefined): unknown {
+  return goValue(labelMap, labels);
+}
+
+/** Label selector as Go prints the struct. */
+export function goSelector(selector: Infer<typeof labelSelector> | null | undefined): unknown {
+  return selector === null || selector === undefined ? null : goShape(labelSelector, selector);
 }
 
 function sortedShape(type: Type, values: Readonly<Shape>): Shape {

@@ -1,4 +1,3 @@
-import { deepEqual } from "#base";
 import {
   required,
   bool,
@@ -16,7 +15,7 @@ import {
 import { type HookContext, kind, objectMeta } from "#meta";
 import { checkTokenExpiration } from "../core/shared/token-expiration.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
-import { mustNotChange, duplicateIndexes, unsupported } from "../strategy.ts";
+import { mustNotChange, duplicateIndexes, unsupported, isSameField } from "../strategy.ts";
 
 const v1 = structs("api/storage/v1");
 
@@ -187,8 +186,11 @@ function dropGated(object: CSIDriver, old: CSIDriver | undefined, context: HookC
 }
 
 /** Increments the generation if the spec changes; new objects start at 0. */
-function moveGeneration({ metadata, spec }: CSIDriver, old: CSIDriver): void {
-  const generation = Number(old.metadata.generation ?? 0) + (deepEqual(spec, old.spec) ? 0 : 1);
+function moveGeneration(driver: CSIDriver, old: CSIDriver): void {
+  const { metadata } = driver;
+  const generation =
+    Number(old.metadata.generation ?? 0) +
+    (isSameField(csiDriverV1, "spec", [driver, old]) ? 0 : 1);
   if (generation > 0) metadata.generation = generation;
   else delete metadata.generation;
 }
@@ -211,7 +213,11 @@ export const csiDriver = kind(csiDriverV1, {
       validate({ metadata, spec }, problems);
       const attach = { now: spec.attachRequired, before: old.spec.attachRequired };
       mustNotChange(problems, Path.of("spec.attachedRequired"), attach);
-      const modes = { now: spec.volumeLifecycleModes, before: old.spec.volumeLifecycleModes };
+      const modes = {
+        now: spec.volumeLifecycleModes ?? [],
+        before: old.spec.volumeLifecycleModes ?? [],
+        shown: spec.volumeLifecycleModes,
+      };
       mustNotChange(problems, Path.of("spec.volumeLifecycleModes"), modes);
     },
   },

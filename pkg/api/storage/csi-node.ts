@@ -1,4 +1,3 @@
-import { deepEqual } from "#base";
 import {
   required,
   type Infer,
@@ -11,6 +10,7 @@ import {
   string,
   structs,
   mergedBy,
+  semanticEquality,
 } from "#schema";
 import { isDns1123Subdomain, isQualifiedName, kind, objectMeta } from "#meta";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
@@ -133,7 +133,7 @@ function checkFixedDrivers(object: CSINode, old: CSINode, problems: Problems): v
   }
   for (const before of old.spec.drivers ?? []) {
     for (const driver of byName.get(before.name) ?? []) {
-      if (deepEqual(driver, before)) continue;
+      if (semanticEquality(csiNodeDriver)(driver, before)) continue;
       problems.invalid(
         Path.of("spec.drivers"),
         goShape(csiNodeDriver, driver),

@@ -10,6 +10,7 @@ import {
 } from "#schema";
 import { isDns1123Subdomain, kind, labelSelector, objectMeta, Quantity, quantity } from "#meta";
 import { nodeLabelSelectorWarnings } from "../core/node/deprecated-labels.ts";
+import { goSelector } from "../go/go-shape.ts";
 import { checkLabelSelector } from "../label-selector.ts";
 import { plainColumns, plainRow } from "../printing.ts";
 import { invalidEach, mustNotChange } from "../strategy.ts";
@@ -76,7 +77,12 @@ export const csiStorageCapacity = kind(csiStorageCapacityV1, {
     validate,
     validateUpdate: (object, old, problems) => {
       validate(object, problems);
-      const topologies = { now: object.nodeTopology, before: old.nodeTopology };
+      const topologies = {
+        now: object.nodeTopology,
+        before: old.nodeTopology,
+        shown: goSelector(object.nodeTopology),
+        type: labelSelector,
+      };
       mustNotChange(problems, paths.topology, topologies);
       const classes = { now: object.storageClassName, before: old.storageClassName };
       mustNotChange(problems, paths.className, classes);

@@ -1,4 +1,3 @@
-import { deepEqual } from "#base";
 import {
   required,
   bool,
@@ -17,7 +16,7 @@ import { type HookContext, kind, objectMeta } from "#meta";
 import { labelDeprecation } from "../core/node/deprecated-labels.ts";
 import { checkTopologyTerms, topologySelectorTerm } from "../core/shared/topology-selector.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
-import { mustNotChange } from "../strategy.ts";
+import { mustNotChange, isSameField } from "../strategy.ts";
 import { checkDriverName, checkParameters } from "./class-rules.ts";
 
 const v1 = structs("api/storage/v1");
@@ -105,7 +104,7 @@ function validate(object: StorageClass, problems: Problems): void {
 /** Rejects changes of immutable fields. */
 function checkFixed(object: StorageClass, old: StorageClass, problems: Problems): void {
   for (const field of ["parameters", "provisioner", "reclaimPolicy"] as const) {
-    if (deepEqual(object[field], old[field])) continue;
+    if (isSameField(storageClassV1, field, [object, old])) continue;
     problems.forbidden(Path.of(field), `updates to ${field} are forbidden.`);
   }
   const values = { now: object.volumeBindingMode, before: old.volumeBindingMode };

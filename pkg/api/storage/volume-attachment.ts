@@ -1,4 +1,3 @@
-import { deepEqual } from "#base";
 import {
   required,
   bool,
@@ -11,6 +10,7 @@ import {
   type Problems,
   string,
   structs,
+  semanticEquality,
 } from "#schema";
 import { type HookContext, isDns1123Subdomain, kind, objectMeta, time } from "#meta";
 import {
@@ -202,7 +202,7 @@ export const volumeAttachment = kind(volumeAttachmentV1, {
       // Kubernetes validates a changed attachment twice and reports each error twice.
       validate(object, problems);
       validate(object, problems);
-      if (deepEqual(object.spec, old.spec)) return;
+      if (semanticEquality(volumeAttachmentSpec)(object.spec, old.spec)) return;
       problems.invalid(path, goShape(volumeAttachmentSpec, object.spec), fieldImmutableMessage);
     },
   },

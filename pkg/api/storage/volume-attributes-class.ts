@@ -1,8 +1,7 @@
-import { deepEqual } from "#base";
 import { required, type Infer, map, Path, value, type Problems, string, structs } from "#schema";
 import { kind, objectMeta, resolve } from "#meta";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
-import { same } from "../strategy.ts";
+import { same, isSameField } from "../strategy.ts";
 import { checkDriverName, checkParameters } from "./class-rules.ts";
 
 /** Struct of one version; all versions have the same fields. */
@@ -80,7 +79,7 @@ export const volumeAttributesClass = kind(volumeAttributesClassV1beta1, {
     validateUpdate: (object, old, problems) => {
       validate(object, problems);
       for (const field of ["driverName", "parameters"] as const) {
-        if (deepEqual(object[field], old[field])) continue;
+        if (isSameField(volumeAttributesClassV1beta1, field, [object, old])) continue;
         problems.forbidden(Path.of(field), `updates to ${field} are forbidden.`);
       }
       // Kubernetes validates a changed class twice and reports each error twice.

@@ -1,4 +1,4 @@
-import { deepEqual } from "#base";
+import { semanticEquality } from "#schema";
 import type { AdmissionAttributes } from "../contract.ts";
 
 /**
@@ -6,14 +6,14 @@ import type { AdmissionAttributes } from "../contract.ts";
  * collector and of storage migration, which do not affect the permissions that the object grants.
  */
 export function onlyChangesGarbageCollection({
+  request,
   operation,
   object,
   old,
-}: Pick<AdmissionAttributes, "operation" | "object" | "old">): boolean {
-  return (
-    operation === "update" &&
-    deepEqual(withoutGarbageCollectionFields(object), withoutGarbageCollectionFields(old))
-  );
+}: Pick<AdmissionAttributes, "request" | "operation" | "object" | "old">): boolean {
+  if (operation !== "update") return false;
+  const isEqual = semanticEquality(request.resource.hub.struct);
+  return isEqual(withoutGarbageCollectionFields(object), withoutGarbageCollectionFields(old));
 }
 
 function withoutGarbageCollectionFields({ metadata, ...object }: any): unknown {

@@ -17,10 +17,15 @@ const exceptions: Readonly<Record<string, readonly string[]>> = {
   "Deployment/status": ["metadata.labels", "spec"],
   "FlowSchema/status": ["metadata", "spec"],
   "Namespace/finalize": ["status"],
+  // The strategy of the main resource names none.
+  "PodCertificateRequest/": [],
   "Pod/ephemeralcontainers": [],
   "Pod/resize": [],
   "Pod/status": ["metadata.deletionTimestamp", "metadata.ownerReferences", "spec"],
   "PriorityLevelConfiguration/status": ["metadata", "spec"],
+  // The strategies name fields of the group "networking", which does not exist.
+  "ServiceCIDR/": [],
+  "ServiceCIDR/status": [],
   "StorageVersion/status": ["metadata", "spec"],
   "StorageVersionMigration/status": ["metadata", "spec"],
   "ValidatingAdmissionPolicy/status": ["metadata", "spec"],

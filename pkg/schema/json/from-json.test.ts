@@ -34,10 +34,17 @@ describe("fromJson", () => {
   it("drops fields that Go's encoder would omit", () => {
     assert.deepEqual(
       read(
-        '{"metadata":{"name":"","labels":{},"tags":[]},' +
+        '{"metadata":{"name":""},' +
           '"spec":{"big":0,"on":false,"raw":"","type":""}}',
       ),
       normal(),
+    );
+  });
+
+  it("keeps empty lists and maps, which Go distinguishes from absent ones", () => {
+    assert.deepEqual(
+      read('{"metadata":{"labels":{},"tags":[]}}'),
+      normal({}, { labels: {}, tags: [] }),
     );
   });
 

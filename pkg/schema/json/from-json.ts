@@ -74,8 +74,6 @@ class DecodeContext {
   /** The current field of an open struct, which Go decodes as a separate value. */
   inside = "";
   depth = 0;
-  /** Whether the last decoded map is empty, which is slow to determine for a large one. */
-  isEmptyMap = true;
   /** Literal of the current number, if its value does not preserve it. */
   literal: string | undefined = undefined;
 
@@ -284,14 +282,11 @@ function decodeMap(type: MapType): Decode {
   let weight: number | undefined;
   return (value, place) => {
     if (typeof value !== "object" || value === null || Array.isArray(value)) {
-      place.isEmptyMap = true;
       return refuse(value, goType, place);
     }
     const source = value as Readonly<Record<string, unknown>>;
     const decoded: Record<string, unknown> = {};
-    let isEmpty = true;
     for (const key in source) {
-      isEmpty = false;
       const element = source[key];
       place.budget?.spend((weight ??= mapEntryWeight(type.value)));
       if (place.literals) place.literal = literalAt(value, key);
@@ -299,7 +294,6 @@ function decodeMap(type: MapType): Decode {
       assign(decoded, key, element === null ? zero() : decode(element, place));
       if (isNested) place.steps.pop();
     }
-    place.isEmptyMap = isEmpty;
     return decoded;
   };
 }
@@ -326,34 +320,27 @@ interface FieldDecoder {
   readonly decode: Decode;
   readonly isNested: boolean;
   /** Values that are dropped. */
-  readonly drops: "nothing" | "zero" | "empty map" | "null";
+  readonly drops: "nothing" | "zero" | "null";
 }
 
 function fieldDecoder(field: JsonField): FieldDecoder {
   const type = resolved(field.type);
   const decode = decoderOf(field.type);
   const isNested = nests(field.type);
-  if (type.tag === "map") {
-    return { decode, isNested, drops: field.presence.omitEmpty ? "empty map" : "nothing" };
-  }
+  // An empty list or map is not an absent one until the object is stored: messages show the difference.
+  if (type.tag === "list" || type.tag === "map") return { decode, isNested, drops: "nothing" };
   if (type.tag === "scalar") {
     const isShown = type.keptWhenEmpty && !field.presence.pointer && !field.omitZero;
     return { decode, isNested, drops: isShown || !field.presence.omitEmpty ? "nothing" : "null" };
   }
-  const drops = dropsZero(field) && !field.seesEmpty ? "zero" : "nothing";
+  const drops = dropsZero(field) ? "zero" : "nothing";
   return { decode, isNested, drops };
 }
 
-function isDropped(
-  { drops }: FieldDecoder,
-  value: unknown,
-  { isEmptyMap }: DecodeContext,
-): boolean {
+function isDropped({ drops }: FieldDecoder, value: unknown): boolean {
   if (drops === "nothing") return false;
   if (drops === "null") return value === null;
-  if (drops === "empty map") return isEmptyMap;
-  if (value === "" || value === false || value === 0) return true;
-  return Array.isArray(value) && value.length === 0;
+  return value === "" || value === false || value === 0;
 }
 
 function decodeStruct(type: StructType<any>): Decode {
@@ -403,7 +390,7 @@ function decodeStruct(type: StructType<any>): Decode {
           at = key;
           result = field.decode(member, place);
         }
-        if (!isDropped(field, result, place)) decoded[key] = result;
+        if (!isDropped(field, result)) decoded[key] = result;
       }
     } catch (fault) {
       if (fault instanceof ScalarFault) throw place.located(fault, name, at);

@@ -3,8 +3,8 @@ import { jsonFields, type JsonField, resolved } from "../struct/layout.ts";
 import type { Infer, StructType, Type } from "../struct/types.ts";
 
 /**
- * Sets declared defaults in place: of absent pointers, lists and maps, and of values that are absent or
- * zero. Fields of absent optional structs stay absent.
+ * Sets declared defaults in place: of absent pointers and maps, and of values that are absent, zero or an
+ * empty list. Fields of absent optional structs stay absent.
  */
 export function applyDefaults<S extends StructType<any>>(struct: S, object: Infer<S>): void {
   structDefaults(struct)?.(object);
@@ -76,5 +76,6 @@ function isAbsent(value: unknown): boolean {
 }
 
 function isZero(value: unknown): boolean {
+  if (Array.isArray(value)) return value.length === 0;
   return value === "" || value === 0 || value === false;
 }

@@ -81,10 +81,11 @@ function fieldCheck(field: JsonField): Check | undefined {
   const { name } = field;
   const below = checkBelow(field.type);
   if (!hasRules(field) && below === undefined) return undefined;
+  const isMap = resolved(field.type).tag === "map";
   return (object: Readonly<Record<string, unknown>>, path, problems) => {
     const value = object[name];
     const at = path.child(name);
-    if (isEmpty(value)) {
+    if (isEmpty(value) || (isMap && Object.keys(value as object).length === 0)) {
       if (field.required) problems.required(at);
       else if (value === 0 || value === "") checkValue(field, value, { at, problems });
       return;

@@ -61,15 +61,18 @@ function keysOf(map: Shape): string[] {
 
 function equalOrNull(equal: Equality, left: unknown, right: unknown): boolean {
   if (left === right) return true;
-  const isAbsent = left === null || left === undefined;
-  if (isAbsent || right === null || right === undefined)
-    return isAbsent && (right ?? null) === null;
+  if (isAbsent(left) || isAbsent(right)) return isAbsent(left) && isAbsent(right);
   return equal(left, right);
+}
+
+function isAbsent(value: unknown): value is null | undefined {
+  return value === null || value === undefined;
 }
 
 function structEquality(struct: StructType<any>): Equality {
   let fields: readonly (readonly [string, Equality])[] | undefined;
-  return (left: Shape, right: Shape) => {
+  return (left: Shape | null | undefined, right: Shape | null | undefined) => {
+    if (isAbsent(left) || isAbsent(right)) return isAbsent(left) && isAbsent(right);
     fields ??= jsonFields(struct).map((field) => [field.name, fieldEquality(field)] as const);
     return (
       fields.every(

@@ -267,8 +267,6 @@ export interface FieldRules {
   readonly patchMergeKey?: string;
   /** Feature gate that the field requires; see `dropGated`. */
   readonly gate?: string;
-  /** Preserves an empty list for hooks, although JSON omits it. */
-  readonly seesEmpty?: boolean;
   /** Nested message on the wire, flattened into the parent in JSON (Go's `json:",inline"`). */
   readonly inline?: boolean;
   /**

@@ -1,3 +1,4 @@
+import { semanticEquality } from "#schema";
 import { parseRequest } from "#api";
 import { deepEqual } from "#base";
 import { goQuote, notFound, resolve } from "#meta";
@@ -235,7 +236,8 @@ function checkClaim({ attributes, node }: NodeWrite): void {
   if (request.subresource !== "status")
     throw forbiddenRequest(attributes, "may only update PVC status");
   if (operation !== "update") throw unexpected(attributes);
-  if (deepEqual(withoutStatus(object), withoutStatus(old))) return;
+  const isEqual = semanticEquality(request.resource.hub.struct);
+  if (isEqual(withoutStatus(object), withoutStatus(old))) return;
   const fields = "status.capacity and status.conditions";
   throw forbiddenRequest(
     attributes,

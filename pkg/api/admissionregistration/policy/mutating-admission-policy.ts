@@ -56,7 +56,7 @@ function validate({ spec }: Policy, problems: Problems, old?: Policy): void {
 }
 
 function conditionsOf({ paramKind, matchConditions }: Policy["spec"]): unknown {
-  return { paramKind, matchConditions };
+  return { paramKind, matchConditions: matchConditions ?? [] };
 }
 
 const patchTypes = ["ApplyConfiguration", "JSONPatch"] as const;

@@ -52,7 +52,7 @@ function validate(policy: Policy, problems: Problems, old?: Policy): void {
 }
 
 function conditionsOf({ paramKind, matchConditions }: Spec): unknown {
-  return { paramKind, matchConditions };
+  return { paramKind, matchConditions: matchConditions ?? [] };
 }
 
 interface Check {

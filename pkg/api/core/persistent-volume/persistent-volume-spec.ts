@@ -1,3 +1,4 @@
+import { goLabels } from "../../go/go-shape.ts";
 /** PersistentVolumeSpec, also inline in VolumeAttachment. */
 import { resourceList } from "../shared/resources.ts";
 import {
@@ -123,7 +124,7 @@ function checkCapacity(capacity: Spec["capacity"], path: Path, problems: Problem
   const names = sortedKeys(capacity);
   if (names.length === 0) problems.required(path);
   if (names.length !== 1 || names[0] !== "storage") {
-    problems.notSupported(path, capacity ?? null, ["storage"]);
+    problems.notSupported(path, goLabels(capacity), ["storage"]);
   }
   for (const name of names) {
     const amount = entry(capacity, name) ?? "0";

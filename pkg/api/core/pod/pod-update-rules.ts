@@ -1,11 +1,13 @@
 /** Validation of pod updates. */
 import { deepClone, deepEqual } from "#base";
 import { goDiff } from "../../go/go-diff.ts";
-import { Path, type Problems, semanticEquality } from "#schema";
+import { goLabels, goShape, goValue } from "../../go/go-shape.ts";
+import { list, Path, type Problems, semanticEquality } from "#schema";
 import { entry, firstByName, memberOf, sortedKeys } from "../../strategy.ts";
 import { checkImageSpace } from "./container/container-rules.ts";
 import { ephemeralContainer } from "./container/containers.ts";
 import { podSpec, type PodSpec } from "./spec/pod-spec.ts";
+import { nodeAffinity, nodeSelectorTerm } from "./spec/scheduling.ts";
 import { checkToleration } from "./spec/toleration.ts";
 
 const specPath = Path.of("spec");
@@ -20,6 +22,8 @@ const changeable = [
 ].join(",");
 
 const sameSpec = semanticEquality(podSpec);
+const sameTerm = semanticEquality(nodeSelectorTerm);
+const sameAffinity = semanticEquality(nodeAffinity);
 
 /** Validates spec changes through the main resource. */
 export function checkSpecChange(spec: PodSpec, old: PodSpec, problems: Problems): void {
@@ -132,18 +136,18 @@ function keep(spec: PodSpec, old: PodSpec, fields: readonly (keyof PodSpec)[]): 
 
 /** Allows a gated pod to narrow its node selection. Modifies `spec`. */
 function checkGatedChange(spec: PodSpec, old: PodSpec, problems: Problems): void {
-  if (!deepEqual(spec.nodeSelector, old.nodeSelector)) {
+  if (!deepEqual(spec.nodeSelector ?? {}, old.nodeSelector ?? {})) {
     const path = specPath.child("nodeSelector");
     const isKept = (key: string) => entry(spec.nodeSelector, key) === entry(old.nodeSelector, key);
     if (!sortedKeys(old.nodeSelector).every(isKept)) {
       const detail = `only additions to ${path} are allowed (no mutations or deletions)`;
-      problems.invalid(path, spec.nodeSelector ?? null, detail);
+      problems.invalid(path, goLabels(spec.nodeSelector), detail);
     }
     if (old.nodeSelector === undefined) delete spec.nodeSelector;
     else spec.nodeSelector = old.nodeSelector;
   }
   const before = old.affinity?.nodeAffinity;
-  if (deepEqual(spec.affinity?.nodeAffinity, before)) return;
+  if (sameAffinity(spec.affinity?.nodeAffinity, before)) return;
   checkNodeAffinity(spec, old, problems);
   if (before !== undefined) spec.affinity = { ...spec.affinity, nodeAffinity: before };
   else if (spec.affinity !== undefined) {
@@ -167,20 +171,27 @@ function checkNodeAffinity(spec: PodSpec, old: PodSpec, problems: Problems): voi
   const path = specPath.child("affinity", "nodeAffinity", requiredTerms, "nodeSelectorTerms");
   if (now.length !== before.length) {
     const detail = "no additions/deletions to non-empty NodeSelectorTerms list are allowed";
-    return problems.invalid(path, now.length === 0 ? null : now, detail);
+    return problems.invalid(
+      path,
+      goValue(
+        list(nodeSelectorTerm),
+        spec.affinity?.nodeAffinity?.[requiredTerms]?.nodeSelectorTerms,
+      ),
+      detail,
+    );
   }
   for (const [index, term] of before.entries()) {
     const other = now[index] ?? {};
     const isEmpty = (each: typeof term) =>
       !each.matchExpressions?.length && !each.matchFields?.length;
     const lists = ["matchExpressions", "matchFields"] as const;
-    const grows = lists.every((list) => {
-      const first = other[list]?.slice(0, term[list]?.length ?? 0) ?? [];
-      return deepEqual(first, term[list] ?? []);
-    });
+    const begin = Object.fromEntries(
+      lists.map((name) => [name, other[name]?.slice(0, term[name]?.length ?? 0)]),
+    );
+    const grows = sameTerm(begin, term);
     if (isEmpty(term) ? isEmpty(other) : grows) continue;
     const detail = "only additions are allowed (no mutations or deletions)";
-    problems.invalid(path.index(index), other, detail);
+    problems.invalid(path.index(index), goShape(nodeSelectorTerm, other), detail);
   }
 }
 

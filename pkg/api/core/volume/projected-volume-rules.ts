@@ -1,6 +1,6 @@
 /** Validation of volumes whose files come from API objects. */
 import type { Infer, Path, Problems } from "#schema";
-import { goShape } from "../../go/go-shape.ts";
+import { goSelector, goShape } from "../../go/go-shape.ts";
 import { invalidEach, unsupported } from "../../strategy.ts";
 import { checkLabelSelector } from "../../label-selector.ts";
 import { type Domain, isDns1123Subdomain, resolve } from "#meta";
@@ -159,7 +159,7 @@ function checkTrustBundle({ clusterTrustBundle }: Projection, path: Path, files:
     invalidEach(problems, path.child("name"), { value: name, messages });
     if (labelSelector !== undefined) {
       const detail = "labelSelector must be unset if name is specified";
-      problems.invalid(path.child("labelSelector"), labelSelector, detail);
+      problems.invalid(path.child("labelSelector"), goSelector(labelSelector), detail);
     }
   } else if (signerName !== undefined) {
     const signerNamePath = path.child("signerName");

@@ -1,9 +1,8 @@
-import { deepEqual } from "#base";
 import { dropGated, Path, type Problems } from "#schema";
 import { checkAnnotations, checkLabels, kind } from "#meta";
 import { goShape } from "../../go/go-shape.ts";
 import { ageColumn, ageOf, nameColumn, nameOf } from "../../printing.ts";
-import { fieldImmutableMessage, same } from "../../strategy.ts";
+import { fieldImmutableMessage, same, isSameField } from "../../strategy.ts";
 import { templateDown, templateUp } from "../beta1-versions.ts";
 import { fillClaimDefaults } from "./claim-defaults.ts";
 import { checkClaimSpec } from "./claim-rules.ts";
@@ -58,7 +57,7 @@ export const resourceClaimTemplate = kind(struct, {
     validateUpdate: (object, old, problems) => {
       // Kubernetes validates the spec both before and after the check for changes.
       validate(object, problems);
-      if (!deepEqual(object.spec, old.spec)) {
+      if (!isSameField(struct, "spec", [object, old])) {
         problems.invalid(path, goTemplate(object.spec), fieldImmutableMessage);
       }
       validate(object, problems, true);

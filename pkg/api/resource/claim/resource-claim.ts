@@ -1,10 +1,9 @@
-import { deepEqual } from "#base";
 import { dropGated, Path } from "#schema";
 import { kind } from "#meta";
 import { goShape } from "../../go/go-shape.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../../printing.ts";
 import { splitByStatusKeepingMetadata } from "../../status-metadata.ts";
-import { fieldImmutableMessage, same } from "../../strategy.ts";
+import { fieldImmutableMessage, same, isSameField } from "../../strategy.ts";
 import { claimDown, claimUp } from "../beta1-versions.ts";
 import { fillClaimDefaults } from "./claim-defaults.ts";
 import { checkClaimSpec } from "./claim-rules.ts";
@@ -60,7 +59,7 @@ export const resourceClaim = kind(struct, {
       if (subresource === "status") return checkClaimStatus(object, old, problems);
       // Kubernetes validates the spec both before and after the check for changes.
       checkClaimSpec(object.spec, path, { problems, isStored: false });
-      if (!deepEqual(object.spec, old.spec)) {
+      if (!isSameField(struct, "spec", [object, old])) {
         problems.invalid(
           path,
           goShape(struct.fields.spec.type, object.spec),
