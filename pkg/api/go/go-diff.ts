@@ -1,4 +1,4 @@
-import { deepEqual, printJson, sortedKeys, unifiedDiff } from "#base";
+import { deepEqual, keysInGoOrder, printJson, sortedKeys, unifiedDiff } from "#base";
 import { countValues, escapedForHtml, type Type } from "#schema";
 import { goValue } from "./go-shape.ts";
 
@@ -59,15 +59,11 @@ function addLines(value: unknown, { lead, indent, end }: LineContext, lines: str
   lines.push(`${indent}${isList ? "]" : "}"}${end}`);
 }
 
-/**
- * Members sorted by key: JavaScript orders integer keys first and by value, Go sorts all keys as
- * text.
- */
 function membersOf(value: unknown): (readonly [key: string, member: unknown])[] {
   if (typeof value !== "object" || value === null) return [];
   if (Array.isArray(value)) return value.map((member) => ["", member]);
   const object = value as Readonly<Record<string, unknown>>;
-  const [first = ""] = Object.keys(object);
-  const keys = /^\d/.test(first) ? sortedKeys(object) : Object.keys(object);
-  return keys.flatMap((key) => (object[key] === undefined ? [] : [[key, object[key]] as const]));
+  return keysInGoOrder(object).flatMap((key) =>
+    object[key] === undefined ? [] : [[key, object[key]] as const],
+  );
 }

@@ -303,7 +303,7 @@ export const networkPolicy = kind(networkPolicyV1, {
   shortNames: ["netpol"],
   scope: "Namespaced",
   versions: [{ version: "v1", struct: networkPolicyV1, onByDefault: true, convert: "hub" }],
-  rules: { metadataOnUpdate: { "": ["object", "change"] }, generation: true },
+  rules: { metadataOnUpdate: { "": ["object", "change"] }, generation: "exact" },
   hooks: {
     default: defaultPolicyTypes,
     validate,

@@ -173,9 +173,10 @@ export interface KindRules {
   /** PUT without a resourceVersion is taken. */
   readonly unconditionalUpdate: boolean;
   /**
-   * metadata.generation starts at 1 and moves when anything outside metadata and status changes.
+   * metadata.generation starts at 1 and moves when anything outside metadata and status changes. `exact`:
+   * an empty list or map differs from an absent one (reflect.DeepEqual in Kubernetes' strategy).
    */
-  readonly generation: boolean;
+  readonly generation: boolean | "exact";
   /** DELETE answers the deleted object rather than a Status. */
   readonly deleteReturnsObject: boolean;
   /** OpenAPI has a Status as the answer to DELETE, although the object is returned. */

@@ -1,4 +1,4 @@
-import { printJson } from "#base";
+import { printGoJson } from "#base";
 import {
   escapedForHtml,
   type FieldProblem,
@@ -386,6 +386,6 @@ function shownValue({ type, value, isQuoted }: FieldProblem): string {
 function valueText(value: unknown): string {
   if (value === undefined || value === null) return "null";
   if (typeof value === "string") return goQuote(value);
-  if (typeof value === "object") return escapedForHtml(printJson(value));
+  if (typeof value === "object") return escapedForHtml(printGoJson(value));
   return String(value);
 }

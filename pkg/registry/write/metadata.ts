@@ -126,7 +126,8 @@ interface GenerationChange {
 
 /**
  * Increments the generation if anything but metadata and status changes, unless a hook has set it.
- * Quantities compare by their value, and an empty list equals an absent one.
+ * Quantities compare by their value, and an empty list equals an absent one, unless the kind's rule is
+ * `exact`.
  */
 export function* updateGeneration(
   { kind, hub }: Resource,
@@ -139,7 +140,7 @@ export function* updateGeneration(
   const desired = { ...object, metadata, status };
   if (isLarge ? yield* deepEqualInSlices(desired, old) : deepEqual(desired, old)) return;
   yield;
-  if (semanticEquality(hub.struct)(desired, old)) return;
+  if (kind.rules.generation !== "exact" && semanticEquality(hub.struct)(desired, old)) return;
   object.metadata.generation = nextGeneration(before);
 }
 

@@ -21,7 +21,7 @@ export const mutatingWebhookConfiguration = kind(mutatingWebhookConfigurationV1,
     freeFinalizers: true,
     metadataOnUpdate: { "": ["object"] },
     unconditionalUpdate: false,
-    generation: true,
+    generation: "exact",
   },
   hooks: {
     validate: checkWebhooks,

@@ -21,7 +21,7 @@ export const validatingWebhookConfiguration = kind(validatingWebhookConfiguratio
     freeFinalizers: true,
     metadataOnUpdate: { "": ["object"] },
     unconditionalUpdate: false,
-    generation: true,
+    generation: "exact",
   },
   hooks: {
     validate: checkWebhooks,

@@ -30,7 +30,8 @@ function fillDefaults(node: Node): void {
   syncPodCIDRs(node);
   roundAmounts(status.capacity);
   roundAmounts(status.allocatable);
-  if (status.allocatable === undefined && status.capacity !== undefined) {
+  // Readers see the default for an empty map, too, which is stored as absent.
+  if (Object.keys(status.allocatable ?? {}).length === 0 && status.capacity !== undefined) {
     status.allocatable = deepClone(status.capacity);
   }
 }

@@ -148,8 +148,8 @@ function checkTemplateMeta(
   checkLabels(labels ?? {}, path.child("labels"), problems);
   checkAnnotations(annotations ?? {}, path.child("annotations"), problems);
   for (const [field, value] of Object.entries(rest)) {
-    const isEmpty = !value || (Array.isArray(value) && value.length === 0);
-    if (!isEmpty) problems.forbidden(path.child(field), "cannot be set");
+    // As with Go's zero value, an empty list counts as set.
+    if (value) problems.forbidden(path.child(field), "cannot be set");
   }
 }
 

@@ -1,5 +1,5 @@
-import { dropGated, Path, type Problems } from "#schema";
-import { checkAnnotations, checkLabels, kind } from "#meta";
+import { dropGated, Path, type Problems, toJsonValue } from "#schema";
+import { checkAnnotations, checkLabels, kind, objectMeta } from "#meta";
 import { goShape } from "../../go/go-shape.ts";
 import { ageColumn, ageOf, nameColumn, nameOf } from "../../printing.ts";
 import { fieldImmutableMessage, same, isSameField } from "../../strategy.ts";
@@ -22,15 +22,18 @@ function validate(
   checkAnnotations(annotations, metadataPath.child("annotations"), problems);
   checkLabels(labels, metadataPath.child("labels"), problems);
   for (const [field, value] of Object.entries(rest)) {
-    const isEmpty = !value || (Array.isArray(value) && value.length === 0);
-    if (!isEmpty) problems.forbidden(metadataPath.child(field), "cannot be set");
+    // As with Go's zero value, an empty list counts as set.
+    if (value) problems.forbidden(metadataPath.child(field), "cannot be set");
   }
   checkClaimSpec(spec, path.child("spec"), { problems, isStored });
 }
 
 /** The template as Go prints it: the embedded metadata keeps its JSON names. */
 function goTemplate({ metadata, spec }: ClaimTemplate["spec"]): unknown {
-  return { ...metadata, Spec: goShape(struct.fields.spec.type.fields.spec.type, spec) };
+  return {
+    ...toJsonValue(objectMeta, metadata),
+    Spec: goShape(struct.fields.spec.type.fields.spec.type, spec),
+  };
 }
 
 export const resourceClaimTemplate = kind(struct, {
