@@ -75,7 +75,9 @@ export function created(kind: Kind, sketch: Sketch, write: Write = {}): Outcome 
   const problems = new Problems();
   checkFields(structOf(kind), object, Path.root, problems);
   kind.hooks.validate?.(object, problems, context);
-  return { object, complaints: complaintsOf(problems) };
+  const complaints = complaintsOf(problems);
+  kind.hooks.prepareStored?.(object);
+  return { object, complaints };
 }
 
 /** Result of updating `old`, the outcome of an earlier write. */
@@ -88,7 +90,9 @@ export function updated(kind: Kind, old: Outcome, sketch: Sketch, write: Write =
   if (kind.hooks.validateUpdate !== undefined) {
     kind.hooks.validateUpdate(object, old.object, problems, context);
   } else kind.hooks.validate?.(object, problems, context);
-  return { object, complaints: complaintsOf(problems) };
+  const complaints = complaintsOf(problems);
+  kind.hooks.prepareStored?.(object);
+  return { object, complaints };
 }
 
 function structOf(kind: Kind): KindVersion["struct"] {

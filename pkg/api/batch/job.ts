@@ -72,7 +72,7 @@ function generateSelector(job: Job, { domain }: HookContext): void {
     const name = resolve(key, domain);
     if (entry(labels, name) === undefined) assign(labels, name, metadata[source] ?? "");
   }
-  if (isShared || Object.keys(metadata.labels ?? {}).length === 0) metadata.labels = { ...labels };
+  if (isShared) metadata.labels = { ...labels };
   spec.selector ??= {};
   spec.selector.matchLabels ??= {};
   const key = resolve(controllerUidLabel, domain);
@@ -254,8 +254,8 @@ export const job = kind(jobV1, {
     prepareUpdate: (object, old, context) => {
       divided.prepareUpdate(object, old, context);
       dropGatedPodFields(object.spec.template.spec, old.spec.template.spec, context.gate);
-      defaultLabels(object);
     },
+    prepareStored: defaultLabels,
     validate,
     validateUpdate: (object, old, problems, context) => {
       if (context.subresource === "status")

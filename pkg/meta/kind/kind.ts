@@ -271,6 +271,11 @@ export interface KindHooks<Hub = any> {
   readonly prepareCreate?: (object: Hub, context: HookContext) => void;
   readonly prepareUpdate?: (object: Hub, old: Hub, context: HookContext) => void;
   /**
+   * Sets defaults that readers of the stored object see, but validation does not, as they depend on what
+   * the hooks above have set.
+   */
+  readonly prepareStored?: (object: Hub) => void;
+  /**
    * Rules beyond the fields' own; spec first, in Kubernetes' order. ObjectMeta is checked by the
    * registry before this.
    */

@@ -297,11 +297,14 @@ export function refuseResourceVersion({ dryRun, object }: Write): void {
 }
 
 /**
- * Prunes what an applied configuration has and the schema of a custom resource does not specify.
- * kube-apiserver validates such members, which count as a change, and prunes when it encodes the object.
+ * Makes the object what readers of the stored bytes see: sets the kind's late defaults, and prunes what an
+ * applied configuration has and the schema of a custom resource does not specify. kube-apiserver
+ * validates such members, which count as a change, and prunes when it encodes the object.
  */
-export function pruneApplied(write: Write): Promise<void> | undefined {
-  const { open } = write.request.resource.hub.struct;
+export function prepareStored(write: Write): Promise<void> | undefined {
+  const { kind, hub } = write.request.resource;
+  kind.hooks.prepareStored?.(write.object);
+  const { open } = hub.struct;
   if (!write.applies || open === undefined) return undefined;
   return inTurnsIfLarge(write, open.prune(write.object, undefined));
 }
