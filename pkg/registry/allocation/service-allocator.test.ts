@@ -143,3 +143,77 @@ describe("service allocator", () => {
     assert.deepEqual(new Set(await takenPorts(replicas[1]!)), ports);
   });
 });
+
+/** The answers of kube-apiserver 1.34.9: service of a dry run; its ports and address, or the message. */
+describe("service allocator in a dry run", () => {
+  const local = { type: "LoadBalancer", externalTrafficPolicy: "Local" };
+  const of = (...ports: (number | undefined)[]) =>
+    ports.map((nodePort, index) => ({
+      name: `p${index}`,
+      port: 80 + index,
+      ...(nodePort === undefined ? {} : { nodePort }),
+    }));
+  const rangeFault = (address: string): string =>
+    `spec.clusterIPs: Invalid value: ["${address}"]: failed to allocate IP ${address}: ` +
+    `the provided IP (${address}) is not in the valid range. The range of valid IPs is 10.0.0.0/24`;
+  const answers: readonly (readonly [title: string, spec: object, string])[] = [
+    ["an address in use", { clusterIP: "10.0.0.5" }, "10.0.0.5"],
+    ["an address of another network", { clusterIP: "10.1.0.5" }, rangeFault("10.1.0.5")],
+    ["the network address", { clusterIP: "10.0.0.0" }, rangeFault("10.0.0.0")],
+    ["the broadcast address", { clusterIP: "10.0.0.255" }, rangeFault("10.0.0.255")],
+    ["no address", {}, "10.0.0.0"],
+    ["node ports", { type: "NodePort", ports: of(undefined, undefined) }, "32769 32770 10.0.0.0"],
+    [
+      "node ports after a given one",
+      { type: "NodePort", ports: of(31_000, undefined) },
+      "31000 31001 10.0.0.0",
+    ],
+    ["a node port out of the range", { type: "NodePort", ports: of(99) }, "99 10.0.0.0"],
+    [
+      "a node port in use",
+      { type: "NodePort", ports: of(30_005) },
+      "provided port is already allocated",
+    ],
+    [
+      "a node port twice",
+      { type: "NodePort", ports: of(31_000, 31_000) },
+      "provided port is already allocated",
+    ],
+    ["a health check", { ...local, ports: of(undefined) }, "32769 32770 10.0.0.0"],
+    [
+      "a health check in use",
+      { ...local, healthCheckNodePort: 30_005 },
+      "failed to allocate requested HealthCheck NodePort 30005: provided port is already allocated",
+    ],
+  ];
+  for (const [title, spec, expected] of answers) {
+    it(`answers ${title}`, async () => {
+      const test = await withNetwork();
+      const holder = { clusterIP: "10.0.0.5", type: "NodePort", ports: of(30_005) };
+      await create(test, "holder", holder);
+      const held = [await addresses(test), await takenPorts(test)];
+      const asked = test.post("v1/services/ns", service("a", spec), { dryRun: true });
+      if (/^[\d. ]+$/.test(expected)) {
+        const { spec: given } = (await asked).item.object;
+        const ports = given.ports.map(({ nodePort }: any) => nodePort);
+        const all = [...ports, given.healthCheckNodePort, given.clusterIP];
+        assert.equal(all.filter((each) => each !== undefined).join(" "), expected);
+      } else {
+        const refused = await refusal(asked);
+        assert.ok(refused.includes(expected), refused);
+      }
+      assert.deepEqual([await addresses(test), await takenPorts(test)], held);
+    });
+  }
+
+  it("differs for a create: a health check out of the range is an internal error", async () => {
+    const test = await withNetwork();
+    for (const port of [-1, 80, 70_000]) {
+      const asked = test.post(
+        "v1/services/ns",
+        service("a", { ...local, healthCheckNodePort: port }),
+      );
+      assert.match(await refusal(asked), /^500 .*is not in the valid range/);
+    }
+  });
+});
