@@ -150,6 +150,17 @@ function* reconcile({ versions }: Change, live: Versioned, managers: Managers): 
   return result;
 }
 
+/** @throws ManagedFieldsError */
+function comparedIn(
+  apiVersion: string,
+  { live, next }: Objects,
+): readonly [JsonObject, JsonObject] {
+  return [
+    converting("failed to convert old object", () => live.in(apiVersion)),
+    converting("failed to convert new object", () => next.in(apiVersion)),
+  ];
+}
+
 interface RemovalOutcome {
   readonly managers: Managers;
   /** Compares the two objects in the version of the change, without a field filter. */
@@ -181,11 +192,7 @@ function* removeFromOthers(
     let comparison = comparisons.get(apiVersion);
     if (comparison !== undefined) return comparison;
     const shape = change.versions.shapeOf(apiVersion) as Shape;
-    const objects = [
-      converting("failed to convert old object", () => live.in(apiVersion)),
-      converting("failed to convert new object", () => next.in(apiVersion)),
-    ] as const;
-    comparison = yield* compareInSlices(shape, objects, levels);
+    comparison = yield* compareInSlices(shape, comparedIn(apiVersion, { live, next }), levels);
     comparisons.set(apiVersion, comparison);
     return comparison;
   };

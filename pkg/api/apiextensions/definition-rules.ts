@@ -1,4 +1,3 @@
-import { definitionVersion } from "./definition-structs.ts";
 /**
  * Validation of CustomResourceDefinitions. Paths and values follow Kubernetes' internal form, see
  * `hoisted`.
@@ -6,6 +5,7 @@ import { definitionVersion } from "./definition-structs.ts";
 import { Path, Problems } from "#schema";
 import { type HookContext, isDns1035Label, isDns1123Subdomain, nameCheck } from "#meta";
 import type { JsonSchema } from "#structural";
+import { definitionVersion } from "./definition-structs.ts";
 import { parseGoUrl } from "../go-url.ts";
 import { entry, mustNotChange, isSameField } from "../strategy.ts";
 import { checkConversion } from "./conversion-rules.ts";

@@ -1,4 +1,3 @@
-import { goSelector } from "../go/go-shape.ts";
 import {
   required,
   bool,
@@ -15,6 +14,7 @@ import {
   structs,
 } from "#schema";
 import { type HookContext, kind, kubernetes, objectMeta, time } from "#meta";
+import { goSelector } from "../go/go-shape.ts";
 import {
   checkNotNegative,
   containersColumn,

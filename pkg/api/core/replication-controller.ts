@@ -1,4 +1,3 @@
-import { goLabels } from "../go/go-shape.ts";
 import {
   required,
   type Infer,
@@ -16,6 +15,7 @@ import {
   mergedBy,
 } from "#schema";
 import { type HookContext, kind, objectMeta, time } from "#meta";
+import { goLabels } from "../go/go-shape.ts";
 import { scaleV1 } from "../autoscaling/scale.ts";
 import { formatLabels } from "../label-selector.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";

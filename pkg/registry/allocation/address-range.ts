@@ -12,10 +12,8 @@ import { assert, formatIp, ipFamily, parseCidr, parseIp } from "#base";
 export class AddressRange {
   private constructor(
     readonly family: "IPv4" | "IPv6",
-    /** Network address of the range. */
-    private readonly base: bigint,
-    /** Number of leading bits that all addresses share. */
-    private readonly prefix: number,
+    /** Network address, and the number of leading bits that all addresses share. */
+    private readonly net: { readonly base: bigint; readonly prefix: number },
     /** Number of usable addresses. */
     readonly count: number,
     /** Number of usable addresses in the lower band. */
@@ -35,29 +33,29 @@ export class AddressRange {
     if (count < 1) return undefined;
     const base = (numberOf(address) >> BigInt(bits)) << BigInt(bits);
     const family = isV4 ? "IPv4" : "IPv6";
-    return new AddressRange(family, base, prefix, count, Math.min(lowerBand(size), count));
+    return new AddressRange(family, { base, prefix }, count, Math.min(lowerBand(size), count));
   }
 
   /** Network address, which is not usable. */
   get network(): string {
-    return formatNumber(this.base, this.family);
+    return formatNumber(this.net.base, this.family);
   }
 
   get cidr(): string {
-    return `${this.network}/${this.prefix}`;
+    return `${this.network}/${this.net.prefix}`;
   }
 
   /** The address at `index`, from zero, in canonical form. */
   at(index: number): string {
     assert(index >= 0 && index < this.count, "an address of the range");
-    return formatNumber(this.base + 1n + BigInt(index), this.family);
+    return formatNumber(this.net.base + 1n + BigInt(index), this.family);
   }
 
   /** Whether the address, in any notation, is a usable one of the range. */
   contains(text: string): boolean {
     const address = parseIp(canonicalAddress(text) ?? "");
     if (address === undefined || ipFamily(text) !== this.family) return false;
-    const offset = numberOf(address) - this.base;
+    const offset = numberOf(address) - this.net.base;
     return offset >= 1n && offset <= BigInt(this.count);
   }
 }

@@ -33,7 +33,7 @@ describe("fromJson", () => {
 
   it("drops fields that Go's encoder would omit", () => {
     assert.deepEqual(
-      read('{"metadata":{"name":""},' + '"spec":{"big":0,"on":false,"raw":"","type":""}}'),
+      read('{"metadata":{"name":""},"spec":{"big":0,"on":false,"raw":"","type":""}}'),
       normal(),
     );
   });

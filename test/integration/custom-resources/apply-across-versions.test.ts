@@ -143,7 +143,8 @@ describe("server-side apply across versions", () => {
     ["v2", "v1"],
   ] as const) {
     for (const [before, after, expected] of targets) {
-      it(`gives an autoscaler of ${before} in ${first}, then ${after} in ${second}, ${expected}`, async () => {
+      const title = `${before} in ${first}, ${after} in ${second}`;
+      it(`gives an autoscaler ${expected}: ${title}`, async () => {
         const name = `${first}-${before}-${after}`;
         const scaleTargetRef = { apiVersion: "apps/v1", kind: "Deployment", name: "x" };
         const specOf = (version: string, target: number | "none"): object => {

@@ -1,5 +1,5 @@
-import { goLabels } from "../../go/go-shape.ts";
 /** PersistentVolumeSpec, also inline in VolumeAttachment. */
+import { goLabels } from "../../go/go-shape.ts";
 import { resourceList } from "../shared/resources.ts";
 import {
   type Infer,
