@@ -16,7 +16,15 @@ import {
   structs,
   mergedBy,
 } from "#schema";
-import { type HookContext, intOrString, kind, labelSelector, objectMeta, time } from "#meta";
+import {
+  type HookContext,
+  intOrString,
+  kind,
+  labelSelector,
+  objectMeta,
+  time,
+  goQuote,
+} from "#meta";
 import { defaultPodTemplate } from "../core/pod/spec/pod-defaults.ts";
 import { dropGatedPodFields } from "../core/pod/spec/pod-gates.ts";
 import { podTemplateSpec } from "../core/pod/spec/pod-spec.ts";
@@ -205,7 +213,18 @@ const templateGenerationAnnotation = "deprecated.daemonset.template.generation";
 
 function generationOf({ metadata }: DaemonSet): bigint {
   const text = entry(metadata.annotations, templateGenerationAnnotation) ?? "";
-  return /^[-+]?\d{1,18}$/.test(text) ? BigInt(text) : 0n;
+  return /^[-+]?\d+$/.test(text) ? BigInt(text.replace(/^\+/, "")) : 0n;
+}
+
+/** The annotation is a field of Kubernetes' internal version: an int64. */
+function generationFault(daemonSet: DaemonSet): string | undefined {
+  const text = entry(daemonSet.metadata.annotations, templateGenerationAnnotation);
+  if (text === undefined) return undefined;
+  const parsing = `strconv.ParseInt: parsing ${goQuote(text)}`;
+  if (!/^[-+]?\d+$/.test(text)) return `${parsing}: invalid syntax`;
+  const generation = generationOf(daemonSet);
+  const fits = BigInt.asIntN(64, generation) === generation;
+  return fits ? undefined : `${parsing}: value out of range`;
 }
 
 function setGeneration({ metadata }: DaemonSet, generation: bigint): void {
@@ -324,6 +343,7 @@ export const daemonSet = kind(daemonSetV1, {
   subresources: [statusSubresource],
   rules: { generation: true, fieldAnnotation: templateGenerationAnnotation },
   hooks: {
+    conversionFault: generationFault,
     default: fillDefaults,
     prepareCreate: (object, context) => {
       divided.prepareCreate(object, context);

@@ -269,6 +269,8 @@ export interface KindHooks<Hub = any> {
    * sets.
    */
   readonly prepareCreate?: (object: Hub, context: HookContext) => void;
+  /** The error of Kubernetes' conversion of a client's object to its internal version. */
+  readonly conversionFault?: (object: Hub) => string | undefined;
   readonly prepareUpdate?: (object: Hub, old: Hub, context: HookContext) => void;
   /**
    * Sets defaults that readers of the stored object see, but validation does not, as they depend on what

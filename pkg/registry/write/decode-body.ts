@@ -92,9 +92,9 @@ function decodeProtobuf(
   const typeMeta = decodingTypeMeta(resource, bytes, () => defaultTypeMeta(resource, envelope));
   checkTypeMeta(registry, resource, typeMeta);
   const object = decodingObject(resource, typeMeta, () =>
-    fromProtobuf(resource.struct, envelope.raw, maxWeight),
+    toHub(registry, request, fromProtobuf(resource.struct, envelope.raw, maxWeight)),
   );
-  return { object: toHub(registry, request, object), warnings: [] };
+  return { object, warnings: [] };
 }
 
 const envelopePrefixLength = 4;
@@ -125,7 +125,7 @@ function* decodeText(
     options.fieldValidation === "Ignore"
       ? []
       : checkFields(request, typeMeta, { body, value, duplicates, unknown, options });
-  const hub = toHub(registry, request, object);
+  const hub = decodingObject(resource, typeMeta, () => toHub(registry, request, object));
   keepClearedManagedFields(value, hub);
   return { object: hub, warnings };
 }
@@ -245,11 +245,16 @@ export function unknownInSorted(struct: Resource["struct"], value: unknown): rea
   return strictFaults(struct, sorted).map(({ path }) => path);
 }
 
-/** Applies defaults and converts an object from the version of the request to the hub version. */
+/**
+ * Applies defaults and converts an object from the version of the request to the hub version.
+ * @throws DecodeFault for a failed conversion
+ */
 export function toHub(registry: RegistryContext, request: ResourceRequest, object: any): any {
   const { kind, served, struct } = request.resource;
   applyDefaults(struct, object);
   const hub = served.convert === "hub" ? object : served.convert.up(object);
+  const fault = kind.hooks.conversionFault?.(hub);
+  if (fault !== undefined) throw new DecodeFault(fault);
   kind.hooks.default?.(hub, hookContext(registry, request));
   return hub;
 }

@@ -185,7 +185,14 @@ function* decodePatched(
   const warnings = fieldValidation === "Warn" ? problems : [];
   if (isCustom) checkCustomKind(request, document, warnings);
   yield;
-  const hub = toHub(registry, request, object);
+  let hub: any;
+  try {
+    hub = toHub(registry, request, object);
+  } catch (fault) {
+    if (!(fault instanceof DecodeFault)) throw fault;
+    if (isStrategic) throw plainFailure(fault.message);
+    throw invalidPatch(patchForMessage(input, parsed, document), fault.message);
+  }
   keepClearedManagedFields(document, hub);
   // The stored ones are encoded and known to be canonical.
   if (isManagedAsStored) setManagedFields(hub.metadata, managedFields ?? []);

@@ -122,7 +122,12 @@ function* decode(
     );
   }
   yield;
-  return toHub(registry, request, object);
+  try {
+    return toHub(registry, request, object);
+  } catch (fault) {
+    if (!(fault instanceof DecodeFault)) throw fault;
+    throw plainFailure(`failed to convert to unversioned (${title}): ${fault.message}`);
+  }
 }
 
 /**

@@ -13,6 +13,57 @@ describe("responses of kube-apiserver", () => {
     assert.ok(text.split("\n").length > 5);
   });
 
+  describe("to a DaemonSet whose template generation is no int64", () => {
+    const path = "/apis/apps/v1/namespaces/default/daemonsets";
+    const annotation = "deprecated.daemonset.template.generation";
+    const template = {
+      metadata: { labels: { a: "b" } },
+      spec: { containers: [{ name: "c", image: "i" }] },
+    };
+    const object = (name: string, generation: string): object => ({
+      apiVersion: "apps/v1",
+      kind: "DaemonSet",
+      metadata: { name, annotations: { [annotation]: generation } },
+      spec: { selector: { matchLabels: { a: "b" } }, template },
+    });
+    const heads: readonly (readonly [method: string, type: string, head: RegExp])[] = [
+      ["POST", "json", /^DaemonSet in version "v1" cannot be handled as a DaemonSet: $/],
+      ["PUT", "json", /^DaemonSet in version "v1" cannot be handled as a DaemonSet: $/],
+      ["PATCH", "merge-patch+json", /^ "" is invalid: patch: Invalid value: ".*": $/],
+      ["PATCH", "strategic-merge-patch+json", /^$/],
+      [
+        "PATCH",
+        "apply-patch+yaml",
+        /^failed to convert to unversioned \(\/x; apps\/v1, Kind=DaemonSet\): $/,
+      ],
+    ];
+
+    async function send(method: string, at: string, type: string, body: object): Promise<any> {
+      const headers = { "content-type": `application/${type}` };
+      const response = await server.fetch(at, { method, headers, body: JSON.stringify(body) });
+      return response.json();
+    }
+
+    for (const [generation, fault] of [
+      ["", "invalid syntax"],
+      ["1.5", "invalid syntax"],
+      ["9223372036854775808", "value out of range"],
+    ] as const) {
+      it(`says why ${JSON.stringify(generation)} cannot be converted`, async () => {
+        await send("POST", path, "json", object("x", "1"));
+        const tail = `strconv.ParseInt: parsing "${generation}": ${fault}`;
+        for (const [method, type, head] of heads) {
+          const query = type.startsWith("apply") ? "?fieldManager=m&force=true" : "";
+          const at = method === "POST" ? path : `${path}/x${query}`;
+          const body = object(method === "POST" ? "y" : "x", generation);
+          const { message } = await send(method, at, type, body);
+          assert.ok(message.endsWith(tail), message);
+          assert.match(message.slice(0, -tail.length), head);
+        }
+      });
+    }
+  });
+
   describe("to a create of an object with a resourceVersion", () => {
     const event = {
       metadata: { name: "a", namespace: "default", resourceVersion: "5" },

@@ -43,5 +43,6 @@ describe("RuntimeClass", () => {
       await create({ runtimeClassName: "vm", overhead: { cpu: "1" } }),
       `${forbidden}pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead`,
     );
+    assert.equal(await create({ runtimeClassName: "vm", overhead: {} }), "accepted");
   });
 });

@@ -81,7 +81,8 @@ function setOverhead(attributes: AdmissionAttributes, { overhead }: any): void {
   const { spec } = attributes.object;
   if (overhead === undefined) return;
   const fixed: Amounts = overhead.podFixed ?? {};
-  if (spec.overhead !== undefined && !sameAmounts(fixed, spec.overhead)) {
+  const own: Amounts = spec.overhead ?? {};
+  if (Object.keys(own).length > 0 && !sameAmounts(fixed, own)) {
     throw forbiddenRequest(attributes, mismatch);
   }
   spec.overhead = { ...fixed };
