@@ -1,3 +1,4 @@
+import { printJson } from "#base";
 import { escapeHtml, formatMicros, goQuote, type Status } from "#meta";
 import type { RequestInfo, User } from "#request";
 import type { Level, Stage } from "./policy-file.ts";
@@ -48,7 +49,7 @@ export const truncatedKey = "audit.{api}/truncated";
 export function eventJson(event: AuditEvent, apiVersion: string | undefined): string {
   const typeMeta = apiVersion === undefined ? {} : { kind: "Event", apiVersion };
   const { requestObject, responseObject } = event;
-  const head = JSON.stringify({
+  const head = printJson({
     ...typeMeta,
     level: event.level,
     auditID: event.id,
@@ -68,7 +69,7 @@ export function eventJson(event: AuditEvent, apiVersion: string | undefined): st
     requestReceivedTimestamp: timestamp(event.received),
     stageTimestamp: timestamp(event.reached),
   };
-  const tail = JSON.stringify({ ...times, annotations: sorted(event.annotations) });
+  const tail = printJson({ ...times, annotations: sorted(event.annotations) });
   const bodies = [
     ...(requestObject === undefined ? [] : [`"requestObject":${requestObject}`]),
     ...(responseObject === undefined ? [] : [`"responseObject":${responseObject}`]),

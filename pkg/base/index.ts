@@ -50,7 +50,7 @@ export { type HeldPort, holdPort } from "./held-port.ts";
 export { identity } from "./value/identity.ts";
 export { isJsonObject, type JsonObject } from "./text/json-object.ts";
 export { keysInGoOrder, printGoJson } from "./text/go-json.ts";
-export { OpaqueJson, printJson } from "./text/json-text.ts";
+export { OpaqueJson, printJson, printSortedJson } from "./text/json-text.ts";
 export { parseJsonText } from "./text/parse-json.ts";
 export { unifiedDiff } from "./text/unified-diff.ts";
 export { CacheBudget, type Evictable } from "./collections/cache-budget.ts";

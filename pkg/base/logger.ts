@@ -1,3 +1,4 @@
+import { printJson } from "./text/json-text.ts";
 import { type Clock, systemClock } from "./clock.ts";
 
 /** Structured fields of a log line. Must not contain tokens, keys or contents of objects. */
@@ -90,7 +91,7 @@ function jsonLine({ level, micros, message, fields }: Line): string {
     msg: shortened(message),
     ...(level === undefined ? {} : { v: level }),
   };
-  return JSON.stringify({ ...line, ...Object.fromEntries(cut) });
+  return printJson({ ...line, ...Object.fromEntries(cut) });
 }
 
 /** Quotes values, which prevents log injection. */

@@ -1,4 +1,4 @@
-import { AsyncQueue, type Clock, randomText, type Random, setBounded } from "#base";
+import { AsyncQueue, type Clock, randomText, type Random, setBounded, printJson } from "#base";
 import { formatSeconds, groupVersionOf, isNamespaceTerminating, isNotFound } from "#meta";
 import type { ApiObject, Client, Draft, Handle } from "./contract.ts";
 import { sendWithRetries } from "./event-attempts.ts";
@@ -144,8 +144,8 @@ export class CoreEventRecorder {
   private correlate(draft: Draft<CoreEvent>): { key: string; event: Draft<CoreEvent> } {
     const { resourceVersion: _version, ...involved } =
       draft.involvedObject as ApiObject["metadata"];
-    const group = JSON.stringify([involved, draft.type, draft.reason]);
-    const key = JSON.stringify([group, draft.message]);
+    const group = printJson([involved, draft.type, draft.reason]);
+    const key = printJson([group, draft.message]);
     const now = this.context.clock.now();
     const known = this.similar.get(group);
     const isRecent = known !== undefined && now - known.at <= similarIntervalMs;

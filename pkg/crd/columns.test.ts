@@ -5,7 +5,18 @@ describe("printer columns of a custom resource", () => {
   const now = Date.parse("2030-01-01T01:00:00Z");
   const object = {
     metadata: { name: "a", creationTimestamp: "2030-01-01T00:00:00Z" },
-    spec: { text: "t", whole: 3, large: 2n ** 53n, real: 1.5, yes: true, none: null, list: [1, 2] },
+    spec: {
+      text: "t",
+      whole: 3,
+      large: 2n ** 53n,
+      double: 2 ** 60,
+      huge: 1e20,
+      real: 1.5,
+      yes: true,
+      none: null,
+      list: [1, 2],
+      map: { b: "<", a: 2n ** 53n },
+    },
   };
   const cell = (type: string, jsonPath: string): unknown => {
     const version = { additionalPrinterColumns: [{ name: "C", type, jsonPath }] };
@@ -23,7 +34,10 @@ describe("printer columns of a custom resource", () => {
     ["string", ".spec.absent", null],
     ["integer", ".spec.whole", 3],
     ["integer", ".spec.real", 1],
-    ["integer", ".spec.large", 2 ** 53],
+    ["integer", ".spec.large", 2n ** 53n],
+    ["integer", ".spec.double", 2n ** 60n],
+    ["integer", ".spec.huge", -(2n ** 63n)],
+    ["string", ".spec.map", `{"a":9007199254740992,"b":"\\u003c"}`],
     ["integer", ".spec.text", null],
     ["number", ".spec.real", 1.5],
     ["number", ".spec.yes", null],

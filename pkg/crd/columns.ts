@@ -1,3 +1,5 @@
+import { escapedForHtml } from "#schema";
+import { printSortedJson } from "#base";
 import { type DefinitionVersion, humanDuration, nameColumn } from "#api";
 import type { Cell, Column, RowContext } from "#meta";
 import { JsonPath } from "#structural";
@@ -64,11 +66,14 @@ function cellOf({ type, jsonPath }: PrinterColumn): (object: unknown, context: R
 /** Formats a value as client-go's JSONPath printer does. */
 function textCell(value: unknown): string {
   if (value === null) return "<no value>";
-  return typeof value === "object" ? JSON.stringify(value, bigintAsNumber) : String(value);
+  return typeof value === "object" ? escapedForHtml(printSortedJson(value)) : String(value);
 }
 
-function bigintAsNumber(_key: string, value: unknown): unknown {
-  return typeof value === "bigint" ? Number(value) : value;
+/** Go's conversion of a double to an int64; the result of one out of range is that of amd64. */
+function wholeNumber(value: number): number | bigint {
+  const whole = Math.trunc(value);
+  if (Number.isSafeInteger(whole)) return whole;
+  return Math.abs(whole) < 2 ** 63 ? BigInt(whole) : -(2n ** 63n);
 }
 
 function dateCell(value: unknown, now: number): Cell {
@@ -83,8 +88,8 @@ function dateCell(value: unknown, now: number): Cell {
 function plainCell(type: string, value: unknown): Cell {
   switch (type) {
     case "integer":
-      if (typeof value === "bigint") return Number(value);
-      return typeof value === "number" ? Math.trunc(value) : null;
+      if (typeof value === "bigint") return value;
+      return typeof value === "number" ? wholeNumber(value) : null;
     case "number":
       if (typeof value === "bigint") return Number(value);
       return typeof value === "number" ? value : null;

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { conditionOf, type CustomResourceDefinition } from "#api";
-import { deepEqual } from "#base";
+import { deepEqual, printJson } from "#base";
 import { followStored, WorkQueue } from "#client";
 import { type Resource, resolve } from "#meta";
 import { type DefinitionOptions, isOutdated } from "./options.ts";
@@ -237,10 +237,6 @@ function isNewer(a: CustomResourceDefinition, b: CustomResourceDefinition): bool
 
 /** Digest of the fields that determine what a definition serves. */
 function digestOf({ spec, status }: CustomResourceDefinition): string {
-  const text = JSON.stringify([spec, status.acceptedNames], bigintAsString);
+  const text = printJson([spec, status.acceptedNames]);
   return createHash("sha256").update(text).digest("base64");
-}
-
-function bigintAsString(_key: string, value: unknown): unknown {
-  return typeof value === "bigint" ? String(value) : value;
 }

@@ -1,3 +1,4 @@
+import { printJson } from "#base";
 import { type DefinitionVersion, scaleV1 } from "#api";
 import { goTypeOf, invalid, type Subresource } from "#meta";
 import { Path, Problems } from "#schema";
@@ -57,20 +58,20 @@ export function checkScaleFields(
 function checkNumber(path: string, object: object, problems: Problems): void {
   const value = valueAt(object, parseSimplePath(path));
   if (value === undefined) return;
-  const add = (reported: number, detail: string): void =>
+  const add = (reported: number | bigint, detail: string): void =>
     problems.add({ type: "FieldValueInvalid", field: path, value: reported, detail });
   if (typeof value !== "bigint" && !Number.isInteger(value)) {
     add(0, accessFault(path, value, "int64"));
     return;
   }
-  const number = Number(value);
+  const number = value as number | bigint;
   if (number < 0) add(number, "should be a non-negative integer");
   else if (number > largest) add(number, `should be less than or equal to ${largest}`);
 }
 
 /** The error of apimachinery's `unstructured.Nested*` for a value of another type. */
 function accessFault(path: string, value: unknown, expected: string): string {
-  const text = typeof value === "object" ? JSON.stringify(value) : String(value);
+  const text = typeof value === "object" ? printJson(value) : String(value);
   return `${path} accessor error: ${text} is of the type ${goTypeOf(value)}, expected ${expected}`;
 }
 

@@ -1,4 +1,5 @@
 /** Discovery and OpenAPI of `metrics.k8s.io/v1beta1`. */
+import { printJson } from "#base";
 import { createHash } from "node:crypto";
 import type { Domain } from "#meta";
 import { resolve } from "#meta";
@@ -28,7 +29,7 @@ export function documentsOf(domain: Domain): ReadonlyMap<string, string> {
   const groupVersion = `${group}/${version}`;
   const entry = { groupVersion, version };
   const apiGroup = { name: group, versions: [entry], preferredVersion: entry };
-  const v3 = JSON.stringify(openApiV3(domain));
+  const v3 = printJson(openApiV3(domain));
   const hash = createHash("sha512").update(v3).digest("hex").toUpperCase();
   const serverRelativeURL = `/openapi/v3/apis/${groupVersion}?hash=${hash}`;
   const documents: Readonly<Record<string, unknown>> = {
@@ -63,7 +64,7 @@ export function aggregatedDiscovery(domain: Domain): string {
     singularResource: "",
     verbs,
   }));
-  return JSON.stringify({
+  return printJson({
     kind: "APIGroupDiscoveryList",
     apiVersion: resolve("apidiscovery.{api}/v2", domain),
     metadata: {},

@@ -1,3 +1,4 @@
+import { printJson } from "#base";
 import type { Clock } from "#base";
 import { type ApiObject, type Informer, type Informers, objectKey } from "#client";
 import { type Node, nodes, type Pod, pods } from "#kinds";
@@ -119,7 +120,7 @@ export class MetricsApi {
     const [first = ""] = accept.replaceAll(" ", "").split(",");
     const isTable = first.includes(`as=Table;v=v1;g=${resolve("meta.{api}", domain)}`);
     const shown = isTable ? tableOf(samples, domain) : { ...this.typeMeta(kind), ...value };
-    return ok(JSON.stringify(shown));
+    return ok(printJson(shown));
   }
 
   private sample(kind: string, key: string): Sample | undefined {
@@ -238,7 +239,7 @@ export function failure(status: Status): MetricsResponse {
   return {
     status: status.code ?? 500,
     contentType: "application/json",
-    body: JSON.stringify(status),
+    body: printJson(status),
   };
 }
 

@@ -1,4 +1,5 @@
 /** Requests of the API server to its own registry: their user and default options. */
+import { printJson } from "#base";
 import type { Clock } from "#base";
 import type { Catalog, Resource } from "#meta";
 import type { User } from "#request";
@@ -56,7 +57,7 @@ export function bodyOf({ groupVersion, kind }: Resource, object: object): Body {
 }
 
 export function jsonBody(value: unknown): Body {
-  return { bytes: Buffer.from(JSON.stringify(value)), format: "json" };
+  return { bytes: Buffer.from(printJson(value)), format: "json" };
 }
 
 export const listAll: ListOptions = {

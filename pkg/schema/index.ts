@@ -13,7 +13,12 @@ export {
 export { ScalarFault } from "./fault/scalar-fault.ts";
 export { DecodeFault, JsonFault, TooManyValues } from "./fault/faults.ts";
 export { checkDepth } from "./fault/depth.ts";
-export { parseJson, parseJsonInSlices, type ParsedJson } from "./json/json-parse.ts";
+export {
+  parseExactJson,
+  parseJson,
+  parseJsonInSlices,
+  type ParsedJson,
+} from "./json/json-parse.ts";
 export { restoreWritten, withWritten, Written } from "./json/json-literals.ts";
 export { fromJson } from "./json/from-json.ts";
 export { type StrictFault, strictFaults } from "./json/strict-faults.ts";

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
 import path from "node:path";
 import { root } from "./source.ts";
 
@@ -17,5 +18,15 @@ describe("the type-aware linter", function () {
     ];
     const { status, stdout, stderr } = spawnSync(linter, words, { cwd: root, encoding: "utf8" });
     assert.equal(status, 0, stdout + stderr);
+  });
+});
+
+/** The build prints declarations of all programs, and takes 10 s: `npm test` runs it before the tests. */
+describe("the build", () => {
+  it("checks that values with an int64 are not printed by JSON.stringify", () => {
+    const { files } = JSON.parse(readFileSync(path.join(root, "tsconfig.build.json"), "utf8")) as {
+      readonly files: readonly string[];
+    };
+    assert.ok(files.includes("scripts/json-stringify.d.ts"));
   });
 });

@@ -1,4 +1,5 @@
 /** The file of `--admission-control-config-file`. */
+import { printJson } from "#base";
 import type { Domain } from "#meta";
 import { admissionOrder } from "../order.ts";
 import { AdmissionConfigurationFault, known, listIn, parsed, recordOf, typed } from "./fields.ts";
@@ -25,7 +26,7 @@ export function parseAdmissionConfiguration(
     const { name, path, configuration } = fields;
     const plugin = admissionOrder.find((each) => each.name === name);
     if (plugin?.parseConfiguration === undefined) {
-      const quoted = JSON.stringify(name);
+      const quoted = printJson(name);
       throw new AdmissionConfigurationFault(`plugin ${quoted} takes no configuration here`);
     }
     if (found.has(plugin.name)) {

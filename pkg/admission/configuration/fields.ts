@@ -1,5 +1,5 @@
 /** Reads fields of configuration files. */
-import { isJsonObject, type JsonObject } from "#base";
+import { isJsonObject, type JsonObject, printJson } from "#base";
 import { parseYaml, resolve, type Domain, YamlFault } from "#meta";
 
 /** An invalid configuration; the message is one sentence. */
@@ -68,7 +68,7 @@ export function numberIn(
   if (Number.isInteger(value) && Number(value) >= least && Number(value) <= most) {
     return Number(value);
   }
-  const told = JSON.stringify(value);
+  const told = printJson(value);
   throw new AdmissionConfigurationFault(
     `${key}: Invalid value: ${told}: must be between ${least} and ${most}, inclusive`,
   );

@@ -1,4 +1,4 @@
-import { assign, type Clock, yieldEvery } from "#base";
+import { assign, type Clock, yieldEvery, printJson } from "#base";
 import type { Catalog, HookContext, Resource } from "#meta";
 import type { AdmissionAttributes } from "#registry";
 import {
@@ -120,7 +120,7 @@ export class VersionedAttributes {
     if (this.attributes[side] === undefined) return "null";
     const isPlain = this.#scaleAccess() === undefined && this.operation !== "CONNECT";
     if (isPlain) return encodeIn(this.attributes[side], this.#conversion(as));
-    return JSON.stringify(await this.value(side, as));
+    return printJson(await this.value(side, as));
   }
 
   #conversion(as: Resource) {

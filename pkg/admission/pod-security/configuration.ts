@@ -1,3 +1,4 @@
+import { printJson } from "#base";
 import type { Domain } from "#meta";
 import {
   AdmissionConfigurationFault,
@@ -47,7 +48,7 @@ export function podSecurityIn(value: unknown, domain: Domain): PodSecurityDefaul
     const minor = minorOf(String(defaults[`${mode}-version`] ?? "latest"));
     if (level !== undefined && minor !== undefined) return { level, minor };
     const field = level === undefined ? mode : `${mode}-version`;
-    const told = JSON.stringify(defaults[field]);
+    const told = printJson(defaults[field]);
     throw new AdmissionConfigurationFault(`defaults.${field}: Invalid value: ${told}`);
   };
   const names = (key: string): ReadonlySet<string> => new Set(listIn(exemptions, key).map(String));

@@ -1,3 +1,4 @@
+import { printJson } from "#base";
 import { escapeHtml, StatusError } from "#meta";
 import type { AdmissionAttributes } from "#registry";
 import { forbiddenRequest } from "../objects.ts";
@@ -67,7 +68,7 @@ export class PolicyDecision {
     for (const [key, values] of this.#annotations) notes?.annotate(key, [...values].join(", "));
     if (this.#recorded !== undefined) {
       const key = `validation.policy.admission.${api}/validation_failure`;
-      notes?.annotate(key, escapeHtml(JSON.stringify([this.#recorded])));
+      notes?.annotate(key, escapeHtml(printJson([this.#recorded])));
     }
     const [first] = this.#denials;
     if (first !== undefined) throw deniedBy(attributes, first);

@@ -1,4 +1,4 @@
-import { randomUuid } from "#base";
+import { randomUuid, printJson } from "#base";
 import { escapeHtml, goModules, goQuote, type Resource } from "#meta";
 import { CallFault } from "#request";
 import { DecodeFault, fromJson, parseJson } from "#schema";
@@ -39,7 +39,7 @@ export async function reviewOf(
 }
 
 function membersOf(value: object): string {
-  return escapeHtml(JSON.stringify(value)).slice(1, -1);
+  return escapeHtml(printJson(value)).slice(1, -1);
 }
 
 /** Validated response of a webhook. */

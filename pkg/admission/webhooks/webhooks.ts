@@ -1,6 +1,6 @@
 /** Calls webhooks (plugins MutatingAdmissionWebhook and ValidatingAdmissionWebhook). */
 import { costLimits } from "#cel";
-import { compareUtf8, deepEqual, heldDuring } from "#base";
+import { compareUtf8, deepEqual, heldDuring, printJson } from "#base";
 import {
   type Catalog,
   escapeHtml,
@@ -317,7 +317,7 @@ function patchText({ patch, ...named }: PatchRecord): string {
   const sorted = patch.map((operation) =>
     Object.fromEntries(Object.entries(operation).sort(([a], [b]) => compareUtf8(a, b))),
   );
-  return escapeHtml(JSON.stringify({ ...named, patch: sorted, patchType: "JSONPatch" }));
+  return escapeHtml(printJson({ ...named, patch: sorted, patchType: "JSONPatch" }));
 }
 
 interface PatchRecord {

@@ -3,6 +3,7 @@
  * only those needed are parsed. No single step blocks the event loop for more than about 20 ms.
  */
 import { yieldEvery, parseJsonText } from "#base";
+import { parseExactJson } from "#schema";
 
 /** Maximum nesting depth of a value. */
 const maxDepth = 256;
@@ -55,7 +56,7 @@ export class JsonSpan {
     const scan = new Scan(this.bytes, this.start, this.end);
     while (!scan.skipValue(this.end));
     try {
-      return parseJsonText(this.bytes.toString("utf8", this.start, this.end)) as unknown;
+      return parseExactJson(this.bytes.toString("utf8", this.start, this.end));
     } catch (error) {
       throw new JsonSpanError((error as Error).message);
     }

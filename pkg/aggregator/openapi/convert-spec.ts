@@ -1,6 +1,7 @@
 /** Converts the subset of Swagger 2.0 that Kubernetes' documents use to OpenAPI 3. */
 import { createHash } from "node:crypto";
-import { isJsonObject, type JsonObject, yieldEvery, parseJsonText } from "#base";
+import { isJsonObject, type JsonObject, yieldEvery, printJson } from "#base";
+import { parseExactJson } from "#schema";
 import type { RemoteSpec } from "./remote-spec.ts";
 
 interface ConvertedSpec {
@@ -25,8 +26,8 @@ export async function convertSpec({ paths, definitions }: RemoteSpec): Promise<C
   ) => {
     let separator = "";
     for (const name of [...all.keys()].sort()) {
-      const value = convert(parseJsonText(all.get(name)!));
-      write(`${separator}${JSON.stringify(name)}:${JSON.stringify(value)}`);
+      const value = convert(parseExactJson(all.get(name)!));
+      write(`${separator}${printJson(name)}:${printJson(value)}`);
       separator = ",";
       await maybeYield();
     }

@@ -1,4 +1,5 @@
-import { append, deepEqual, isJsonObject, yieldEvery, parseJsonText } from "#base";
+import { append, deepEqual, isJsonObject, yieldEvery, printJson } from "#base";
+import { parseExactJson } from "#schema";
 import {
   kindsExtension,
   kindsOf,
@@ -107,17 +108,17 @@ function isEqualButKinds(a: string, b: string): boolean {
 }
 
 function withoutKinds(text: string): unknown {
-  const value = parseJsonText(text) as unknown;
+  const value = parseExactJson(text);
   if (isJsonObject(value)) delete value[kindsExtension];
   return value;
 }
 
 /** The definition `text` with the kinds of an equal one added. */
 function withKindsOf(text: string, other: string): string {
-  const value = parseJsonText(text) as Record<string, unknown>;
+  const value = parseExactJson(text) as Record<string, unknown>;
   const kinds = kindsOf(value[kindsExtension]);
-  const more = kindsOf((parseJsonText(other) as Record<string, unknown>)[kindsExtension]);
+  const more = kindsOf((parseExactJson(other) as Record<string, unknown>)[kindsExtension]);
   const added = more.filter((kind) => !kinds.some((each) => deepEqual(each, kind)));
   if (added.length === 0) return text;
-  return JSON.stringify({ ...value, [kindsExtension]: [...kinds, ...added] });
+  return printJson({ ...value, [kindsExtension]: [...kinds, ...added] });
 }

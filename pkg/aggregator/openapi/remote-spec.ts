@@ -1,5 +1,5 @@
 /** Extracts one group version from the Swagger 2.0 document of another server. */
-import { append, isJsonObject, type JsonObject, yieldEvery } from "#base";
+import { append, isJsonObject, type JsonObject, yieldEvery, printJson } from "#base";
 import { JsonSpan, JsonSpanError } from "../download/json-span.ts";
 
 /** Paths of a group version, and the definitions that they refer to, directly or indirectly. */
@@ -79,7 +79,7 @@ class SpecReader {
 
   private encode(value: unknown): string {
     if (!isJsonObject(value)) throw new JsonSpanError("a path or definition is no object");
-    const text = JSON.stringify(value);
+    const text = printJson(value);
     this.bytes += text.length;
     if (this.bytes > maxSpecPartBytes)
       throw new JsonSpanError(`more than ${maxSpecPartBytes} bytes of schemas`);
@@ -110,7 +110,7 @@ class SpecReader {
     if (span === undefined) throw new JsonSpanError(`${reference} does not exist`);
     const parameter = span.parse();
     // Counted per reference: a large parameter that many paths refer to is copied into each.
-    this.bytes += JSON.stringify(parameter).length;
+    this.bytes += printJson(parameter).length;
     if (this.bytes > maxSpecPartBytes)
       throw new JsonSpanError(`more than ${maxSpecPartBytes} bytes of schemas`);
     return parameter;

@@ -2,7 +2,7 @@
  * Validation of structural schemas: the type of every field is specified outside allOf, anyOf,
  * oneOf and not, which pruning and defaulting rely on.
  */
-import { compareUtf8, isJsonObject } from "#base";
+import { compareUtf8, isJsonObject, printJson } from "#base";
 import { type FieldProblem, type Path, Problems } from "#schema";
 import { regexpFault } from "./go-regexp.ts";
 import type { JsonSchema } from "#structural";
@@ -28,7 +28,7 @@ const problemTypeTexts: Readonly<Partial<Record<FieldProblem["type"], string>>> 
 };
 
 function problemText({ type, field, value, detail }: FieldProblem): string {
-  const shown = value === undefined ? "" : `: ${JSON.stringify(value)}`;
+  const shown = value === undefined ? "" : `: ${printJson(value)}`;
   return `${field}: ${problemTypeTexts[type] ?? type}${shown}: ${detail}`;
 }
 

@@ -79,7 +79,7 @@ export const controllerRevision = kind(controllerRevisionV1, {
   row: (object, context) => [
     nameOf(object),
     controllerOf(object),
-    Number(object.revision),
+    object.revision,
     ageOf(object, context),
   ],
 });

@@ -5,7 +5,7 @@
  */
 import { fromJson, parseJson, type StructType, toJson } from "#schema";
 import { kubernetes } from "#meta";
-import { deepClone } from "#base";
+import { deepClone, printJson } from "#base";
 import type {
   Autoscaler,
   Behavior,
@@ -176,7 +176,7 @@ interface GoBehavior {
 }
 
 function goBehavior({ scaleUp, scaleDown }: Behavior): string {
-  return JSON.stringify({ ScaleUp: goRules(scaleUp), ScaleDown: goRules(scaleDown) });
+  return printJson({ ScaleUp: goRules(scaleUp), ScaleDown: goRules(scaleDown) });
 }
 
 function goRules(rules: ScalingRules | undefined): GoRules | null {

@@ -1,4 +1,5 @@
 /** Validation shared by ResourceClaims, DeviceClasses and ResourceSlices. */
+import { printJson } from "#base";
 import type { Path, Problems } from "#schema";
 import {
   isDns1123Label,
@@ -165,7 +166,7 @@ export function checkData(
   { problems, longest }: { readonly problems: Problems; readonly longest: number },
 ): void {
   if (data === undefined || data === null) return problems.required(path);
-  if (Buffer.byteLength(JSON.stringify(data)) > longest) {
+  if (Buffer.byteLength(printJson(data)) > longest) {
     return problems.tooLong(path, "", longest);
   }
   if (typeof data === "object" && !Array.isArray(data)) return;

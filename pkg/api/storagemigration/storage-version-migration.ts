@@ -133,8 +133,8 @@ function checkVersion({ status: { resourceVersion: text = "" } }: Migration, pro
     const reason = `strconv.ParseInt: parsing ${quoted}: invalid syntax`;
     const detail = `failed to parse resource version ${quoted}: ${reason}`;
     problems.invalid(versionPath, text, detail);
-  } else if (Number(text) < 0) {
-    problems.invalid(versionPath, Number(text), "must be greater than or equal to 0");
+  } else if (BigInt(text.replace("+", "")) < 0n) {
+    problems.invalid(versionPath, BigInt(text), "must be greater than or equal to 0");
   }
 }
 

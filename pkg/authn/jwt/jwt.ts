@@ -1,6 +1,6 @@
 /** JSON Web Tokens in their compact form (RFC 7515, 7519). */
 import { sign, verify } from "node:crypto";
-import { isJsonObject, parseJsonText } from "#base";
+import { isJsonObject, parseJsonText, printJson } from "#base";
 import { schemes, type SigningKey, type VerifyingKey } from "./signing-keys.ts";
 
 export type Claims = Readonly<Record<string, unknown>>;
@@ -60,7 +60,7 @@ function readParts(token: string): Parts | undefined {
 }
 
 function encode(value: unknown): string {
-  return Buffer.from(JSON.stringify(value)).toString("base64url");
+  return Buffer.from(printJson(value)).toString("base64url");
 }
 
 function decode(text: string): Claims | undefined {

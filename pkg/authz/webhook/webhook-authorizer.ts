@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { type Clock, setBounded } from "#base";
+import { type Clock, setBounded, printJson } from "#base";
 import type { Program } from "#cel";
 import { type Domain, resolve } from "#meta";
 import {
@@ -58,7 +58,7 @@ export class WebhookAuthorizer implements Authorizer {
       if (!met) return { verdict: "no-opinion", reason: "" };
     }
     const spec = specOf(attributes);
-    const key = createHash("sha256").update(JSON.stringify(spec)).digest("base64");
+    const key = createHash("sha256").update(printJson(spec)).digest("base64");
     const cached = this.decisions.get(key);
     if (cached !== undefined && cached.until > this.options.clock.monotonic()) {
       return cached.decision;

@@ -1,12 +1,20 @@
 /** JSON text of any JSON-shaped value: what `JSON.stringify` prints, with bigints as integers. */
 
+import { compareUtf8 } from "./bytes.ts";
 import { slicedLevels, sliceLength, type Slices } from "../async/slices.ts";
 import { parseJsonText } from "./parse-json.ts";
 
-/** Compact JSON. Recursive: the depth of values must have been limited by decoding. */
-export function printJson(value: unknown): string {
+/** For values that can hold a bigint; `scripts/json-stringify.d.ts` closes JSON.stringify to them. */
+const stringify: (value: unknown, replacer?: undefined, indent?: number) => string | undefined =
+  JSON.stringify;
+
+/**
+ * JSON; `indent` applies unless the value holds a bigint. Recursive: the depth of values must have been
+ * limited by decoding.
+ */
+export function printJson(value: unknown, indent?: number): string {
   try {
-    return JSON.stringify(value) ?? "null";
+    return stringify(value, undefined, indent) ?? "null";
   } catch (error) {
     // Thrown for bigints; values from JSON have no cycles.
     if (error instanceof TypeError) return printWithBigints(value);
@@ -29,14 +37,35 @@ function* printJsonInSlices(value: unknown, levels = slicedLevels): Slices<strin
   return text === "" ? "{}" : `${text}}`;
 }
 
+type Members = Readonly<Record<string, unknown>>;
+
+/** Compact JSON; the keys of objects that `isSorted` accepts are sorted, as Go prints maps. */
+export function printSortedJson(
+  value: unknown,
+  isSorted: (object: Members) => boolean = () => true,
+): string {
+  return printWith(value, (object) => {
+    const keys = Object.keys(object);
+    return isSorted(object) ? keys.sort(compareUtf8) : keys;
+  });
+}
+
 function printWithBigints(value: unknown): string {
+  return printWith(value, Object.keys);
+}
+
+function printWith(value: unknown, keysOf: (object: Members) => readonly string[]): string {
   if (typeof value === "bigint") return value.toString();
-  if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
-  if (Array.isArray(value)) return `[${value.map(printWithBigints).join(",")}]`;
-  if (value instanceof OpaqueJson) return value.text;
-  const entries = Object.entries(value).filter(([, inner]) => inner !== undefined);
-  const printed = entries.map(([key, inner]) => [JSON.stringify(key), printWithBigints(inner)]);
-  return `{${printed.map((pair) => pair.join(":")).join(",")}}`;
+  if (typeof value !== "object" || value === null) return stringify(value) ?? "null";
+  if (Array.isArray(value)) return `[${value.map((item) => printWith(item, keysOf)).join(",")}]`;
+  if (value instanceof OpaqueJson) {
+    return keysOf === Object.keys ? value.text : printWith(value.value, keysOf);
+  }
+  const members = value as Members;
+  const printed = keysOf(members)
+    .filter((key) => members[key] !== undefined)
+    .map((key) => `${JSON.stringify(key)}:${printWith(members[key], keysOf)}`);
+  return `{${printed.join(",")}}`;
 }
 
 /**

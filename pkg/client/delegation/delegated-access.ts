@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { TLSSocket } from "node:tls";
-import { type Clock, setBounded } from "#base";
+import { type Clock, setBounded, printJson } from "#base";
 import { resolve } from "#meta";
 import type { ApiObject, Client, Handle } from "../contract.ts";
 
@@ -68,7 +68,7 @@ export class DelegatedAccess {
 
   isAllowed(identity: Identity, attributes: AccessAttributes): Promise<boolean> {
     const spec = { ...identity, ...attributes };
-    return this.cached(this.decisions, JSON.stringify(spec), async () => {
+    return this.cached(this.decisions, printJson(spec), async () => {
       const reviews = this.reviews<AccessReview>("authorization", "SubjectAccessReview");
       const { status } = await this.options.client.create(reviews, { metadata: {}, spec });
       return status?.allowed === true;

@@ -7,7 +7,7 @@ import {
   type Status,
   StatusError,
 } from "#meta";
-import { parseJson } from "#schema";
+import { parseExactJson } from "#schema";
 import type {
   ApiObject,
   CallOptions,
@@ -41,11 +41,6 @@ export interface HttpClientOptions {
   readonly signal: AbortSignal;
   /** Timeout in ms of calls except watches; default one minute. */
   readonly timeoutMs?: number;
-  /**
-   * Parses integers beyond 2^53 as bigints, as in objects of the registry; default false, which is
-   * faster, but loses digits.
-   */
-  readonly exactIntegers?: boolean;
 }
 
 const defaultTimeoutMs = 60_000;
@@ -81,11 +76,9 @@ interface Call {
 export class HttpClient implements Client {
   readonly domain: Domain;
   private readonly discovery: HttpDiscovery;
-  private readonly parse: (text: string) => unknown;
 
   constructor(private readonly options: HttpClientOptions) {
     this.domain = options.domain;
-    this.parse = options.exactIntegers ? (text) => parseJson(text).value : parseJsonText;
     this.discovery = new HttpDiscovery(options.domain, (request) =>
       this.roundTrip({ ...request, signal: undefined }),
     );
@@ -117,7 +110,7 @@ export class HttpClient implements Client {
       accept: this.acceptHeader("PartialObjectMetadataList", metadataOnly),
       signal,
     });
-    const { metadata, items } = this.parse(text) as WireList;
+    const { metadata, items } = parseExactJson(text) as WireList;
     return {
       items: (items ?? []).map((item) => withoutTypeMeta<T>(item)),
       resourceVersion: metadata.resourceVersion ?? "",
@@ -177,7 +170,7 @@ export class HttpClient implements Client {
   }
 
   async getRaw(path: string, { signal }: CallOptions = {}): Promise<unknown> {
-    return this.parse(await this.text({ method: "GET", path, signal }));
+    return parseExactJson(await this.text({ method: "GET", path, signal }));
   }
 
   async delete(resource: Handle, at: Place, options: DeleteOptions = {}): Promise<void> {
@@ -191,7 +184,7 @@ export class HttpClient implements Client {
   }
 
   private async object<T extends ApiObject>(call: Call): Promise<T> {
-    return withoutTypeMeta(this.parse(await this.text(call)));
+    return withoutTypeMeta(parseExactJson(await this.text(call)));
   }
 
   private async text(call: Call): Promise<string> {
@@ -250,7 +243,7 @@ export class HttpClient implements Client {
   }
 
   private eventOf<T extends ApiObject>(line: string): WatchEvent<T> {
-    const { type, object } = this.parse(line) as {
+    const { type, object } = parseExactJson(line) as {
       readonly type: string;
       readonly object: unknown;
     };

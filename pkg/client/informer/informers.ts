@@ -1,3 +1,4 @@
+import { printJson } from "#base";
 import type { ApiObject, Handle, Selection } from "../contract.ts";
 import { Informer, type InformerOptions } from "./informer.ts";
 
@@ -16,7 +17,7 @@ export class Informers {
 
   /** Returns the informer of a collection; creates and starts it at the first call. */
   of<T extends ApiObject>(resource: Handle<T>, selection: Selection = {}): Informer<T> {
-    const id = JSON.stringify([resource.group, resource.version, resource.plural, selection]);
+    const id = printJson([resource.group, resource.version, resource.plural, selection]);
     const known = this.informers.get(id);
     // The handle determines the type of the collection's objects.
     if (known !== undefined) return known as unknown as Informer<T>;

@@ -1,4 +1,4 @@
-import { type Clock, deepEqual, parseJsonText } from "#base";
+import { type Clock, deepEqual, parseJsonText, printJson } from "#base";
 import { type Catalog, isConflict, isNotFound, resolve, type Resource } from "#meta";
 import { bodyOf, defaultWriteOptions, type Registry, loopbackRequest } from "#registry";
 import type { ObjectStore } from "#storage";
@@ -49,7 +49,7 @@ export async function runLeaseEndpointReconciler(
 
 async function renew({ store, address }: EndpointReconcilerOptions): Promise<void> {
   const key = `${leases}${address}`;
-  const value = Buffer.from(JSON.stringify(leaseOf(address)));
+  const value = Buffer.from(printJson(leaseOf(address)));
   const lease = { ttlSeconds: leaseSeconds };
   const { entry } = await store.get(key);
   if (entry === undefined) await store.create(key, value, lease);
@@ -132,7 +132,7 @@ async function ensureObject(
 }
 
 function hasAll(object: any, wanted: Readonly<Record<string, unknown>>): boolean {
-  const plain = (value: unknown) => parseJsonText(JSON.stringify(value ?? []));
+  const plain = (value: unknown) => parseJsonText(printJson(value ?? []));
   return Object.entries(wanted).every(([field, value]) =>
     deepEqual(plain(object[field]), plain(value)),
   );

@@ -1,4 +1,4 @@
-import { deepEqual } from "#base";
+import { deepEqual, printJson } from "#base";
 import type { ApiObject, Handle } from "#client";
 import { groupVersionOf, isConflict, isNotFound, resolve, selectorFromLabelSelector } from "#meta";
 import { type ControllerContext, enqueueOnChange, newWorkQueue } from "../controller-context.ts";
@@ -61,7 +61,7 @@ function aggregated(
     const selection = selectorFromLabelSelector(each);
     for (const role of others) {
       if (!selection.matches(role.metadata.labels ?? {})) continue;
-      for (const rule of role.rules ?? []) rules.set(JSON.stringify(rule), rule);
+      for (const rule of role.rules ?? []) rules.set(printJson(rule), rule);
     }
   }
   return [...rules.values()];

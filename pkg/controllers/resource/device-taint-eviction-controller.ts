@@ -168,9 +168,10 @@ class DeviceTaintEvictions {
   private deviceOf({ driver, pool, device }: AllocatedDevice): Device | undefined {
     const { slices, tainted } = this.sources;
     const own = slices.indexed(byPool, poolOf({ driver, pool }));
-    const newest = own.reduce((all, { spec }) => Math.max(all, Number(spec.pool.generation)), 0);
+    const generations = own.map(({ spec }) => BigInt(spec.pool.generation));
+    const newest = generations.reduce((all, each) => (each > all ? each : all), 0n);
     return own
-      .filter(({ spec }) => Number(spec.pool.generation) === newest)
+      .filter((_slice, index) => generations[index] === newest)
       .flatMap((slice) => tainted.withRuleTaints(slice).spec.devices ?? [])
       .find((each) => each.name === device);
   }

@@ -6,7 +6,7 @@ import {
   type SigningKey,
   type VerifyingKey,
 } from "#authn";
-import { assert, memoize } from "#base";
+import { assert, memoize, printJson } from "#base";
 import type { ServerDocument } from "#server";
 import { fromFlag } from "../files/file-reloader.ts";
 
@@ -113,7 +113,7 @@ function jsonDocument(contentType: string, content: () => object): ServerDocumen
   return {
     contentType,
     get body() {
-      return (body ??= JSON.stringify(content()));
+      return (body ??= printJson(content()));
     },
   };
 }

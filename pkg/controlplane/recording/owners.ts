@@ -1,4 +1,4 @@
-import { randomUuid } from "#base";
+import { randomUuid, printJson } from "#base";
 import type { ReadObject } from "./read-recording.ts";
 
 /**
@@ -48,5 +48,5 @@ function ownerUid(
 function nameKey({ apiVersion, kind, metadata }: any, namespace: string): string {
   const text = String(apiVersion);
   const group = text.includes("/") ? text.slice(0, text.indexOf("/")) : "";
-  return JSON.stringify([group, kind, namespace, metadata.name]);
+  return printJson([group, kind, namespace, metadata.name]);
 }

@@ -109,7 +109,7 @@ class Recorder {
     const { host } = endpoint.url;
     const send = withRetries(pool, { clock, host, instruments, rate: requestsPerSecond });
     const common = { domain, clock, userAgent: "keelson-record", signal: life };
-    this.client = new HttpClient({ ...common, send, exactIntegers: true });
+    this.client = new HttpClient({ ...common, send });
     this.folder = new RecordingFolder(directory);
   }
 

@@ -1,3 +1,4 @@
+import { printJson } from "#base";
 import type { Clock } from "#base";
 import {
   type Backend,
@@ -44,7 +45,7 @@ export async function openStorage(options: StorageOptions, clock: Clock): Promis
       };
     }
     default:
-      throw new TypeError(`storage: unknown kind in ${JSON.stringify(options)}`);
+      throw new TypeError(`storage: unknown kind in ${printJson(options)}`);
   }
 }
 

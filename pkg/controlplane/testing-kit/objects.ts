@@ -1,4 +1,4 @@
-import { systemClock } from "#base";
+import { systemClock, printJson } from "#base";
 import { type ApiObject, type DiscoveredResource, HttpClient, type RoundTrip } from "#client";
 import { domainOf, groupVersionOf } from "#meta";
 import { checkObject, type Fixture, type KubernetesObject, objectsOf } from "./fixtures.ts";
@@ -71,7 +71,7 @@ export class ObjectClient {
       const seen =
         waiting.last === undefined
           ? "it did not exist"
-          : `last seen: ${JSON.stringify(waiting.last).slice(0, 2_000)}`;
+          : `last seen: ${printJson(waiting.last).slice(0, 2_000)}`;
       const name = `${kind}.${apiVersion} ${metadata.namespace ?? "default"}/${metadata.name}`;
       const message = `timed out after ${timeoutMs} ms waiting for ${wanted} of ${name}; ${seen}`;
       throw new Error(message, { cause: error });

@@ -1,3 +1,4 @@
+import { printJson } from "#base";
 import type { RequestInfo } from "#request";
 
 /** Verbs as in RBAC; `write` matches all verbs that change objects. */
@@ -93,7 +94,7 @@ export function checkFilter(value: object, others: readonly string[] = []): Requ
     throw new TypeError(`unknown member ${JSON.stringify(name)}`);
   }
   for (const verb of [filter["verb"] ?? []].flat()) {
-    if (!verbs.has(verb)) throw new TypeError(`unknown verb ${JSON.stringify(verb)}`);
+    if (!verbs.has(verb)) throw new TypeError(`unknown verb ${printJson(verb)}`);
   }
   for (const name of texts) {
     if (!["undefined", "string"].includes(typeof filter[name])) {

@@ -1,6 +1,6 @@
-import { compareUtf8, parseJsonText } from "#base";
+import { compareUtf8, printJson } from "#base";
 import { goQuote } from "#meta";
-import { escapedForHtml } from "#schema";
+import { escapedForHtml, parseExactJson } from "#schema";
 
 /**
  * A path element in the notation of FieldsV1: `f:name` is a field, `k:{..}` the list item with these
@@ -50,7 +50,7 @@ function goJson(value: unknown): string {
   }
   if (typeof value === "bigint") return String(value);
   if (Array.isArray(value)) return `[${value.map(goJson).join(",")}]`;
-  if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
+  if (typeof value !== "object" || value === null) return printJson(value);
   const members = Object.entries(value)
     .sort(([a], [b]) => compareUtf8(a, b))
     .map(([key, inner]) => `${goJson(key)}:${goJson(inner)}`);
@@ -91,7 +91,7 @@ export function canonicalElement(text: string): PathElement | undefined {
 
 function parseElementJson(text: string): unknown {
   try {
-    return parseJsonText(text.slice(2));
+    return parseExactJson(text.slice(2));
   } catch {
     throw new FieldSetError(`parsing key as path element: ${text}`);
   }
@@ -195,7 +195,7 @@ function compareValues(left: unknown, right: unknown): number {
   if (typeof left === "object" && left !== null) {
     return compareKeys(sortedEntries(left), sortedEntries(right as object));
   }
-  const [a, b] = [Number(left), Number(right)];
+  const [a, b] = [left as number | bigint | boolean, right as number | bigint | boolean];
   return a < b ? -1 : a > b ? 1 : 0;
 }
 

@@ -325,7 +325,7 @@ export interface Column {
   readonly priority: number;
 }
 
-export type Cell = string | number | boolean | null;
+export type Cell = string | number | bigint | boolean | null;
 
 export interface RowCondition {
   readonly type: string;

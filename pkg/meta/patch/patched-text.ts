@@ -2,7 +2,7 @@
  * The text of a patched document in error messages. kube-apiserver's JSON patch library prints the
  * objects along patched paths with sorted keys, and all others in their original order.
  */
-import { compareUtf8 } from "#base";
+import { printSortedJson } from "#base";
 import { isJsonObject } from "./patch-fault.ts";
 
 /** `patch`: the operations of a JSON patch, or the object of a merge patch. */
@@ -10,15 +10,7 @@ export function patchedText(document: unknown, patch: unknown): string {
   const sorted = new Set<unknown>([document]);
   if (Array.isArray(patch)) for (const operation of patch) addPaths(document, operation, sorted);
   else addMerged(document, patch, sorted);
-  return JSON.stringify(document, (_key, value: unknown) => {
-    if (typeof value === "bigint") return Number(value);
-    return isJsonObject(value) && sorted.has(value) ? sortedByKey(value) : value;
-  });
-}
-
-function sortedByKey(object: Readonly<Record<string, unknown>>): object {
-  const keys = Object.keys(object).sort(compareUtf8);
-  return Object.fromEntries(keys.map((key) => [key, object[key]]));
+  return printSortedJson(document, (object) => sorted.has(object));
 }
 
 /** The containers of what an operation names. */

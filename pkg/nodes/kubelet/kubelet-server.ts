@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer as createTlsServer, type Server as TlsServer } from "node:https";
 import { type AddressInfo, createServer, type Server } from "node:net";
 import type { Duplex } from "node:stream";
-import { type Clock, trustAuthorities } from "#base";
+import { type Clock, trustAuthorities, printJson } from "#base";
 import { type Client, DelegatedAccess } from "#client";
 import { type Container, containersOf, type Pod, statusesOf } from "#kinds";
 import { Quantity } from "#meta";
@@ -163,9 +163,9 @@ export class KubeletServer {
       case "runningpods":
         return { text: printList(pods.flatMap(runningPod)), type: json };
       case "configz":
-        return { text: JSON.stringify(kubeletConfiguration(this.options)), type: json };
+        return { text: printJson(kubeletConfiguration(this.options)), type: json };
       case "stats/summary":
-        return { text: JSON.stringify(statsSummary(this.measurement(node, pods))), type: json };
+        return { text: printJson(statsSummary(this.measurement(node, pods))), type: json };
       case "metrics/resource":
         return { text: resourceMetrics(this.measurement(node, pods)), type: prometheus };
       case "metrics/cadvisor":
@@ -296,9 +296,7 @@ const json = "application/json";
 const prometheus = "text/plain; version=0.0.4; charset=utf-8; escaping=underscores";
 
 function printList(items: readonly Pod[]): string {
-  const withInt64 = (_name: string, value: unknown) =>
-    typeof value === "bigint" ? Number(value) : value;
-  return JSON.stringify({ kind: "PodList", apiVersion: "v1", metadata: {}, items }, withInt64);
+  return printJson({ kind: "PodList", apiVersion: "v1", metadata: {}, items });
 }
 
 function send(

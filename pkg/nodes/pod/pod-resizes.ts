@@ -1,3 +1,4 @@
+import { printJson } from "#base";
 import type { Clock } from "#base";
 import { objectKey } from "#client";
 import { type Container, type Pod, type PodCondition, priorityOf } from "#kinds";
@@ -270,7 +271,7 @@ function completionMessage({ spec }: Pod): string {
       : containers.map(({ name, resources = {} }) => ({ name, resources: inOrder(resources) }));
   const { initContainers, containers } = spec ?? {};
   const summary = { initContainers: list(initContainers), containers: list(containers) };
-  return `Pod resize completed: ${JSON.stringify(summary)}`;
+  return `Pod resize completed: ${printJson(summary)}`;
 }
 
 function inOrder({ limits, requests, claims }: NonNullable<Container["resources"]>): object {

@@ -1,4 +1,5 @@
 /** Mirror pods: API objects that represent the static pods of a node. */
+import { printJson } from "#base";
 import type { Draft } from "#client";
 import { type Node, nodes, type Pod, type Toleration } from "#kinds";
 import { type Domain, resolve } from "#meta";
@@ -39,7 +40,7 @@ export function mirrorKey({ pod: { metadata } }: Manifest, node: string): string
 
 export function staticPodOf(manifest: Manifest, node: string, seenAt: number): StaticPod {
   const { metadata, spec } = manifest.pod;
-  const uid = staticPodUid(JSON.stringify([metadata, spec]), node, manifest.file);
+  const uid = staticPodUid(printJson([metadata, spec]), node, manifest.file);
   return { uid, node, seenAt, manifest };
 }
 

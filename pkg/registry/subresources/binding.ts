@@ -1,4 +1,4 @@
-import { assert } from "#base";
+import { assert, printJson } from "#base";
 import { badRequest, conflict, plainFailure, problemText, type Resource } from "#meta";
 import { maxReportedProblems, Problems } from "#schema";
 import { writeOperationOptions } from "../admission/options.ts";
@@ -110,7 +110,7 @@ function assign(registry: RegistryContext, pod: any, binding: any): void {
     throw conflictError("is being deleted, cannot be assigned to a host");
   }
   if (spec.nodeName) {
-    throw conflictError(`is already assigned to node ${JSON.stringify(spec.nodeName)}`);
+    throw conflictError(`is already assigned to node ${printJson(spec.nodeName)}`);
   }
   if (spec.schedulingGates?.length) throw conflictError("has non-empty .spec.schedulingGates");
   spec.nodeName = binding.target.name;

@@ -1,4 +1,4 @@
-import { atOnce, assert, deepClone } from "#base";
+import { atOnce, assert, deepClone, printJson } from "#base";
 import {
   badRequest,
   invalid,
@@ -246,7 +246,7 @@ async function updateBudget(
     await changeBySubresource(registry, budgetRequest, { change, uid: undefined, dryRun });
   } catch (error) {
     if (!signal.aborted || request.context.signal.aborted) throw error;
-    const message = `couldn't update PodDisruptionBudget ${JSON.stringify(name)} due to conflicts`;
+    const message = `couldn't update PodDisruptionBudget ${printJson(name)} due to conflicts`;
     throw timeout(message, 10);
   }
 }

@@ -1,4 +1,4 @@
-import { atOnce, compareUtf8, type JsonObject, type Slices } from "#base";
+import { atOnce, type JsonObject, printSortedJson, type Slices } from "#base";
 import {
   badRequest,
   goQuote,
@@ -236,13 +236,7 @@ function unknownFields({ kind, struct }: Resource, problems: FieldProblems): rea
  * a merge patch, to JSON with sorted keys before it decodes the fields.
  */
 export function unknownInSorted(struct: Resource["struct"], value: unknown): readonly string[] {
-  const sorted = JSON.stringify(value, (_key, inner: unknown) => {
-    if (typeof inner === "bigint") return Number(inner);
-    if (typeof inner !== "object" || inner === null || Array.isArray(inner)) return inner;
-    const entries = Object.entries(inner as Readonly<Record<string, unknown>>);
-    return Object.fromEntries(entries.sort(([a], [b]) => compareUtf8(a, b)));
-  });
-  return strictFaults(struct, sorted).map(({ path }) => path);
+  return strictFaults(struct, printSortedJson(value)).map(({ path }) => path);
 }
 
 /**

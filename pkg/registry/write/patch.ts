@@ -1,4 +1,4 @@
-import { assert, compareUtf8, type JsonObject, parseJsonText, type Slices } from "#base";
+import { assert, compareUtf8, type JsonObject, parseJsonText, type Slices, printJson } from "#base";
 import {
   badRequest,
   genericFailure,
@@ -257,7 +257,7 @@ function checkTypeMetaUnchanged(
   const kind = named.kind === "" ? resource.kind.kind : named.kind;
   if (kind === resource.kind.kind && apiVersion === resource.groupVersion) return;
   const changed = { kind, apiVersion: named.apiVersion };
-  const version = `${kind} in version ${JSON.stringify(apiVersion)}`;
+  const version = `${kind} in version ${printJson(apiVersion)}`;
   const otherVersion = `${version} cannot be handled as a ${resource.kind.kind}`;
   throw new DecodeFault(kindFault(registry, resource, changed) ?? otherVersion);
 }

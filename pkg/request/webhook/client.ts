@@ -1,7 +1,8 @@
 import { Agent as HttpAgent, type IncomingMessage, request as httpRequest } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
-import { textWithin, parseJsonText } from "#base";
+import { textWithin, printJson } from "#base";
 import type { Clock } from "#base";
+import { parseExactJson } from "#schema";
 import { noTracer, type TraceHeaders, type Tracer } from "../tracer.ts";
 import type { Endpoint } from "./kubeconfig.ts";
 
@@ -83,7 +84,7 @@ class Webhook implements WebhookClient {
   async post(body: object, signal?: AbortSignal): Promise<unknown> {
     const text = await this.sendWithRetries(body, signal);
     try {
-      return parseJsonText(text) as unknown;
+      return parseExactJson(text);
     } catch {
       throw this.fault("the response is not JSON");
     }
@@ -101,7 +102,7 @@ class Webhook implements WebhookClient {
   private async sendWithRetries(body: object | string, signal?: AbortSignal): Promise<string> {
     const { clock, attempts = defaultAttempts, initialBackoffMs = defaultBackoffMs } = this.options;
     const { isRetriable = (fault) => fault.isRetriable, random = Math.random } = this.options;
-    const bytes = Buffer.from(typeof body === "string" ? body : JSON.stringify(body));
+    const bytes = Buffer.from(typeof body === "string" ? body : printJson(body));
     let wait = initialBackoffMs;
     for (let rest = attempts - 1; ; rest--) {
       try {

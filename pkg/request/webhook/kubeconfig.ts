@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type ServerTrust, trustServers } from "#base";
+import { isJsonObject, type JsonObject, type ServerTrust, trustServers, printJson } from "#base";
 import { parseYaml, YamlFault } from "#meta";
 import { withCleanPath } from "./clean-path.ts";
 
@@ -144,7 +144,7 @@ function named(config: JsonObject, key: string, name: unknown): JsonObject | und
   const entries = list.map((entry) => record(entry, `an entry of ${key}`));
   if (text(name) === undefined) return entries.length === 1 ? entries[0] : undefined;
   const found = entries.find((entry) => entry["name"] === name);
-  if (found === undefined) throw new KubeconfigFault(`${JSON.stringify(name)} is not in ${key}`);
+  if (found === undefined) throw new KubeconfigFault(`${printJson(name)} is not in ${key}`);
   return found;
 }
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { JsonFault } from "../fault/faults.ts";
-import { parseJson } from "./json-parse.ts";
+import { parseExactJson, parseJson } from "./json-parse.ts";
 import { parsePrecisely } from "./json-precise.ts";
 
 function fault(text: string | Uint8Array): string {
@@ -111,4 +111,16 @@ describe("parseJson", () => {
   for (const [text, message] of faults) {
     it(`rejects ${JSON.stringify(text)}`, () => assert.equal(fault(text), message));
   }
+});
+
+describe("parseExactJson", () => {
+  it("keeps the digits of every int64", () => {
+    for (const digits of ["9007199254740993", "-9223372036854775808", "9223372036854775807"]) {
+      assert.deepEqual(parseExactJson(`{"a":[${digits}]}`), { a: [BigInt(digits)] });
+    }
+    assert.deepEqual(parseExactJson('{"a":1,"b":"12345678901234567890"}'), {
+      a: 1,
+      b: "12345678901234567890",
+    });
+  });
 });

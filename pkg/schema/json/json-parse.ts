@@ -37,6 +37,17 @@ export function parseJson(
   return parseNatively(text, scan(text, maxValues)) ?? parsePrecisely(text);
 }
 
+/** As many digits as an integer beyond 2^53 has at least. */
+const longDigits = /\d{16}/;
+
+/**
+ * Parses JSON of which only the value matters; integers beyond 2^53 are bigints.
+ * @throws SyntaxError or JsonFault
+ */
+export function parseExactJson(text: string): unknown {
+  return longDigits.test(text) ? parseJson(text).value : parseJsonText(text);
+}
+
 /** Maximum number of values for the native parser, which takes some milliseconds for them. */
 const nativeValues = 15_000;
 

@@ -1,6 +1,6 @@
 /** Discovery documents as values, with fields in the order of kube-apiserver's. */
 import { createHash } from "node:crypto";
-import { assert, memoize } from "#base";
+import { assert, memoize, printJson } from "#base";
 import { type Catalog, type Resource, resolve } from "#meta";
 import {
   type DiscoveredGroup,
@@ -174,7 +174,7 @@ export function groupDiscoveryText(
 
 /** JSON of an object without its closing brace. */
 function openObject(value: object): string {
-  return JSON.stringify(value).slice(0, -1);
+  return printJson(value).slice(0, -1);
 }
 
 interface EncodedVersion {
@@ -190,7 +190,7 @@ function encodedVersion(discovered: DiscoveredVersion, catalog: Catalog): Encode
 
 const encoded = memoize((value: object): EncodedVersion => ({
   value,
-  text: JSON.stringify(value),
+  text: printJson(value),
 }));
 
 const encodedServed = memoize((served: ServedVersion) =>

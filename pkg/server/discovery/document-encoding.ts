@@ -1,6 +1,6 @@
 /** Encodes discovery documents as JSON, YAML or Protobuf. */
 import { apiGroup, apiGroupDiscoveryList, apiGroupList, apiResourceList, apiVersions } from "#api";
-import { assert } from "#base";
+import { assert, printJson } from "#base";
 import { printYaml } from "#meta";
 import { fromJson, type StructType, toProtobuf, wrapEnvelope } from "#schema";
 import type { Document } from "./discovery-documents.ts";
@@ -16,7 +16,7 @@ const structs: ReadonlyMap<string, StructType<any>> = new Map<string, StructType
 
 /** JSON with a trailing newline, as Go's `json.Encoder` writes it. */
 export function jsonBytes(value: unknown): Uint8Array {
-  return Buffer.from(`${JSON.stringify(value)}\n`);
+  return Buffer.from(`${printJson(value)}\n`);
 }
 
 export function encodeDocument(document: Document, format: Format): Uint8Array {

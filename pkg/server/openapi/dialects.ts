@@ -2,7 +2,7 @@
  * Assembles Swagger 2.0 and OpenAPI 3.0 documents from entries: the members of `paths` and of the
  * schemas. Entries are cached as text, so a change of one kind prints only that kind.
  */
-import { parseJsonText } from "#base";
+import { printJson } from "#base";
 import { openApiName } from "#meta";
 import {
   type OpenApiFold,
@@ -10,6 +10,7 @@ import {
   type OpenApiType,
   openApiV2,
   openApiV3,
+  parseExactJson,
 } from "#schema";
 import type { PathItem } from "./operation.ts";
 import { pathV2, pathV3 } from "./printing.ts";
@@ -29,6 +30,7 @@ export class Entry {
   /** JSON of the member: `"name":{…}`. */
   readonly json: Uint8Array;
   private encoded: Uint8Array | undefined;
+  private found: string | undefined;
 
   /** `value` is an object or its compact JSON. */
   constructor(
@@ -36,8 +38,8 @@ export class Entry {
     value: object | string,
     private readonly shape: Shape,
   ) {
-    const text = typeof value === "string" ? value : JSON.stringify(value);
-    this.json = Buffer.from(`${JSON.stringify(name)}:${text}`);
+    const text = typeof value === "string" ? value : printJson(value);
+    this.json = Buffer.from(`${printJson(name)}:${text}`);
   }
 
   /** Compact JSON of the value. */
@@ -46,11 +48,25 @@ export class Entry {
     return Buffer.from(this.json.subarray(keyBytes)).toString();
   }
 
+  /** Why the value is not that of its kind, but an opaque object. */
+  get fault(): string | undefined {
+    return this.found;
+  }
+
   /** The member as a Protobuf field; cached. */
   encode(): Uint8Array {
-    return (this.encoded ??= encodeMessage(this.shape, parseJsonText(`{${this.json}}`)));
+    return (this.encoded ??= encodeMessage(this.shape, parseExactJson(`{${this.json}}`)));
+  }
+
+  /** The entry of a definition that cannot be printed: others must be served in spite of it. */
+  static opaque(name: string, shape: Shape, error: unknown): Entry {
+    const entry = new Entry(name, { type: "object", [preservesUnknown]: true }, shape);
+    entry.found = `${name}: ${error instanceof Error ? error.message : String(error)}`;
+    return entry;
   }
 }
+
+const preservesUnknown = "x-kubernetes-preserve-unknown-fields";
 
 /** An entry of an aggregated server; Protobuf omits it if it has a value of an unexpected type. */
 export class RemoteEntry extends Entry {
@@ -103,14 +119,18 @@ function encodeEntries(entries: readonly Entry[]): Uint8Array[] {
 
 /** JSON of an object without its braces. */
 function jsonMembers(value: object): string {
-  return JSON.stringify(value).slice(1, -1);
+  return printJson(value).slice(1, -1);
 }
 
 function definitionPrinter(fold: OpenApiFold, shape: Shape): Dialect["define"] {
   return (type, root) => {
-    const { schema, refersTo } = fold(type, root);
-    const entry = new Entry(openApiName(type.package, type.name), schema, shape);
-    return { entry, refersTo };
+    const name = openApiName(type.package, type.name);
+    try {
+      const { schema, refersTo } = fold(type, root);
+      return { entry: new Entry(name, schema, shape), refersTo };
+    } catch (error) {
+      return { entry: Entry.opaque(name, shape, error), refersTo: [] };
+    }
   };
 }
 

@@ -37,6 +37,8 @@ export interface OpenApiDocument {
   readonly hash: string;
   /** gnostic's Document message, encoded on demand. Absent = the document has no Protobuf form. */
   readonly protobuf?: () => Promise<readonly Uint8Array[]>;
+  /** Definitions that could not be printed, with the errors. */
+  readonly faults: readonly string[];
 }
 
 /** Paths and root structs from which a dialect prints a document. */
@@ -171,7 +173,12 @@ export async function printDocument(
   entries: DocumentEntries,
 ): Promise<OpenApiDocument> {
   const json = dialect.json(entries);
-  return { json, hash: await hashOf(json), protobuf: () => encodeProtobuf(dialect, entries) };
+  return {
+    json,
+    hash: await hashOf(json),
+    protobuf: () => encodeProtobuf(dialect, entries),
+    faults: entries.schemas.flatMap(({ fault }) => fault ?? []),
+  };
 }
 
 export function sortedByName(entries: Iterable<Entry>): Entry[] {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { Catalog } from "#meta";
+import { structs } from "#schema";
 import { openApiV3Documents } from "./documents.ts";
 import { openApiResponse, type OpenApiView } from "./openapi.ts";
 import { box, lateKind, toyCatalog, toyDomain } from "../discovery/toy-catalog.ts";
@@ -8,7 +9,7 @@ const catalog = toyCatalog();
 const none = new URLSearchParams();
 
 function viewOf(on: Catalog): OpenApiView {
-  return { catalog: on, remoteSpecs: [], remoteDocuments: new Map() };
+  return { catalog: on, remoteSpecs: [], remoteDocuments: new Map(), reportFault: assert.fail };
 }
 
 async function fetchDocument(path: string, headers: Record<string, string> = {}, on = catalog) {
@@ -227,5 +228,37 @@ describe("openapi v2", () => {
       schema: { $ref: "#/definitions/io.k8s.api.core.v1.Box" },
     });
     assert.deepEqual(Object.keys(post.responses), ["200", "201", "202", "401"]);
+  });
+});
+
+describe("a definition that cannot be printed", () => {
+  it("is served as an opaque object and reported, beside all others", async () => {
+    const broken = structs("api/core/v1")("Broken", "A kind whose schema throws.", {});
+    Object.defineProperty(broken, "doc", {
+      get: () => {
+        throw new TypeError("no schema");
+      },
+    });
+    const versions = [
+      { version: "v1", struct: broken, onByDefault: true, convert: "hub" as const },
+    ];
+    const kind = { ...box, kind: "Broken", plural: "brokens", versions, hub: broken };
+    const faults: string[] = [];
+    const view: OpenApiView = {
+      ...viewOf(new Catalog([box, kind], toyDomain)),
+      reportFault: (fault) => faults.push(fault),
+    };
+    for (const [path, schemasOf] of [
+      ["/openapi/v2", ({ definitions }: any) => definitions],
+      ["/openapi/v3/api/v1", ({ components }: any) => components.schemas],
+    ] as const) {
+      const response = await openApiResponse(view, path, none, {});
+      assert.equal(response?.status, 200);
+      const schemas = schemasOf(JSON.parse(Buffer.concat(response.body).toString()));
+      assert.equal(schemas["io.k8s.api.core.v1.Box"].description, "A box.");
+      const { "x-kubernetes-preserve-unknown-fields": open } = schemas["io.k8s.api.core.v1.Broken"];
+      assert.equal(open, true);
+    }
+    assert.deepEqual([...new Set(faults)], ["io.k8s.api.core.v1.Broken: no schema"]);
   });
 });

@@ -1,6 +1,6 @@
 /** Serves `/openapi/v2` and `/openapi/v3`. */
 import type { RemoteDocument, RemoteSpec } from "#aggregator";
-import { yieldEvery } from "#base";
+import { yieldEvery, printJson } from "#base";
 import type { Catalog } from "#meta";
 import type { DocumentResponse, DocumentHeaders } from "../discovery/document-response.ts";
 import { covers, parseAccept } from "../response/negotiation.ts";
@@ -13,6 +13,8 @@ export interface OpenApiView {
   readonly remoteSpecs: readonly RemoteSpec[];
   /** OpenAPI 3 documents by path below `/openapi/v3/`. */
   readonly remoteDocuments: ReadonlyMap<string, RemoteDocument>;
+  /** Called per full response and definition that is served as an opaque object, with the error. */
+  readonly reportFault: (fault: string) => void;
 }
 
 /** A response with its body in chunks. */
@@ -37,7 +39,7 @@ export async function openApiResponse(
 ): Promise<OpenApiResponse | undefined> {
   if (path === "/openapi/v2") {
     const document = await mergedV2Document(view.catalog, view.remoteSpecs);
-    return contentResponse(document, { version: "v2", headers, caching: {} });
+    return contentResponse(view, document, { version: "v2", headers, caching: {} });
   }
   if (path === v3Path) return indexResponse(view);
   if (!path.startsWith(`${v3Path}/`)) return undefined;
@@ -52,13 +54,13 @@ export async function openApiResponse(
   }
   const caching: Record<string, string> =
     hash === "" ? {} : { "cache-control": immutableCacheControl };
-  return contentResponse(await entry.document(), { version: "v3", headers, caching });
+  return contentResponse(view, await entry.document(), { version: "v3", headers, caching });
 }
 
 /** A document that this server converted from Swagger 2.0; undefined = requests for it are proxied. */
 function convertedEntry({ converted, hash }: RemoteDocument) {
   if (converted === undefined) return undefined;
-  const document = { json: [converted], hash };
+  const document = { json: [converted], hash, faults: [] };
   return { hash: () => Promise.resolve(hash), document: () => Promise.resolve(document) };
 }
 
@@ -86,7 +88,7 @@ async function indexResponse({ catalog, remoteDocuments }: OpenApiView): Promise
   }
   for (const [address, { hash }] of remoteDocuments) add(address, hash);
   entries.sort(([a], [b]) => (a < b ? -1 : 1));
-  const body = Buffer.from(JSON.stringify({ paths: Object.fromEntries(entries) }));
+  const body = Buffer.from(printJson({ paths: Object.fromEntries(entries) }));
   return responseOf(200, { "content-type": "text/plain; charset=utf-8" }, [body]);
 }
 
@@ -97,6 +99,7 @@ interface ContentRequest {
 }
 
 async function contentResponse(
+  { reportFault }: OpenApiView,
   document: OpenApiDocument,
   request: ContentRequest,
 ): Promise<OpenApiResponse> {
@@ -106,6 +109,7 @@ async function contentResponse(
   if (media === undefined) return responseOf(406, {});
   const tag = { etag: `"${document.hash}"`, vary: "Accept", ...request.caching };
   if (request.headers["if-none-match"] === tag.etag) return responseOf(304, tag);
+  document.faults.forEach(reportFault);
   const isProtobuf = media !== jsonMediaType && protobuf !== undefined;
   const body = isProtobuf ? await protobuf() : document.json;
   return responseOf(200, { "content-type": media, ...tag }, body);

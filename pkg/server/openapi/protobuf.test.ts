@@ -105,7 +105,12 @@ describe("OpenAPI as Protobuf", () => {
     it(`is served for ${accept}, with path and query parameters`, async () => {
       const headers = { accept };
       const none = new URLSearchParams();
-      const view = { catalog: toyCatalog(), remoteSpecs: [], remoteDocuments: new Map() };
+      const view = {
+        catalog: toyCatalog(),
+        remoteSpecs: [],
+        remoteDocuments: new Map(),
+        reportFault: assert.fail,
+      };
       const response = await openApiResponse(view, "/openapi/v2", none, headers);
       assert.equal(response?.headers["content-type"], `${prefix}.v1.0+protobuf`);
       const { paths } = decode("V2", Buffer.concat(response.body));

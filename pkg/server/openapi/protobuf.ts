@@ -2,6 +2,7 @@
  * Encodes JSON documents as the Protobuf messages of gnostic (openapi.v2 and openapi.v3), by the
  * mapping of JSON values to fields in shapes.ts.
  */
+import { printJson } from "#base";
 import { WireWriter } from "#schema";
 
 /** How a JSON value becomes the content of a Protobuf field. */
@@ -64,7 +65,7 @@ function writeContent(writer: WireWriter, shape: Shape, value: any): void {
       return;
     }
     case "any":
-      return void writer.string(2, `${JSON.stringify(value)}\n`);
+      return void writer.string(2, `${printJson(value)}\n`);
     case "lazy":
       return writeContent(writer, shape.resolve(), value);
     default:

@@ -1,5 +1,5 @@
 /** Debugging endpoints: `/debug/…`, `/statusz` and `/flagz`. */
-import type { AdjustableLogger } from "#base";
+import { type AdjustableLogger, printJson } from "#base";
 import type { Query } from "#request";
 import { sendResponse, sendText } from "../response/response-writer.ts";
 import type { Exchange } from "../transport/exchange.ts";
@@ -54,7 +54,7 @@ export class Debugging {
     const { values, texts, unlistedTexts, profiling } = this.options;
     const value = path.startsWith("/debug/") ? values.get(path.slice("/debug/".length)) : undefined;
     if (value !== undefined) {
-      sendJson(exchange, JSON.stringify(await value(), undefined, 2));
+      sendJson(exchange, printJson(await value(), 2));
       return true;
     }
     const text = texts.get(path);
@@ -84,7 +84,7 @@ export class Debugging {
         sendText(exchange, 200, index);
         return true;
       case "/debug/pprof/heap":
-        sendJson(exchange, JSON.stringify(memoryStatistics(), undefined, 2));
+        sendJson(exchange, printJson(memoryStatistics(), 2));
         return true;
       case "/debug/pprof/profile":
         await this.sendProfile(request);

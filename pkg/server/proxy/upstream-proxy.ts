@@ -5,7 +5,7 @@ import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { withoutBearerProtocol } from "#authn";
-import { type Clock, connectionOptions, hopByHopHeaders } from "#base";
+import { type Clock, connectionOptions, hopByHopHeaders, printJson } from "#base";
 import { badRequest, type Domain, serviceUnavailable, StatusError, unauthorized } from "#meta";
 import { type Endpoint, parseRequestInfo, parseTarget, type RequestInfo } from "#request";
 import { defaultLimits } from "../limits.ts";
@@ -239,7 +239,7 @@ function sendFailure(response: ServerResponse, error: unknown): void {
   if (response.headersSent || response.statusCode === 101) return void response.destroy();
   const failure = statusOf(error);
   const headers = { "content-type": "application/json", connection: "close" };
-  response.writeHead(failure.code, headers).end(`${JSON.stringify(failure.status)}\n`);
+  response.writeHead(failure.code, headers).end(`${printJson(failure.status)}\n`);
 }
 
 function statusOf(error: unknown): StatusError {

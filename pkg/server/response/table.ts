@@ -1,3 +1,4 @@
+import { printJson } from "#base";
 import { escapeHtml, type Resource } from "#meta";
 import type { Item } from "#registry";
 import { toJson } from "#schema";
@@ -36,7 +37,7 @@ export function tableHead(
     metadata,
     columnDefinitions: columns ? definitions : null,
   };
-  return `${JSON.stringify(head).slice(0, -1)},"rows":[`;
+  return `${printJson(head).slice(0, -1)},"rows":[`;
 }
 
 export const tableTail = "]}";
@@ -73,7 +74,7 @@ function metadataRow(cells: string, metadata: unknown, view: TableView): string 
 
 /** JSON of the cells, followed by the member `conditions` if the object has row conditions. */
 function cellsJson({ kind }: Resource, object: unknown, view: TableView): string {
-  const cells = escapeHtml(JSON.stringify(kind.row(object, { now: view.now })));
+  const cells = escapeHtml(printJson(kind.row(object, { now: view.now })));
   const conditions = kind.rowConditions?.(object) ?? [];
   if (conditions.length === 0) return cells;
   return `${cells},"conditions":${escapeHtml(JSON.stringify(conditions))}`;

@@ -1,5 +1,5 @@
 import { Router } from "@koa/router";
-import { yieldEvery } from "#base";
+import { type Logger, yieldEvery } from "#base";
 import {
   type DiscoverySnapshot,
   noApiServices,
@@ -56,6 +56,7 @@ export interface DocumentParts {
   readonly limits: Limits;
   readonly metrics: PrometheusMetrics;
   readonly debugging: Debugging | undefined;
+  readonly logger: Logger;
 }
 
 const patterns = {
@@ -74,7 +75,7 @@ const patterns = {
 
 /** Routes of non-resource paths: health, metrics, debugging, discovery and OpenAPI. */
 export function documentRoutes(parts: DocumentParts): Router<RequestState> {
-  const { catalog, aggregated, health, limits, metrics, debugging } = parts;
+  const { catalog, aggregated, health, limits, metrics, debugging, logger } = parts;
   const view = (): DiscoveryView => ({
     catalog,
     registered: aggregated.discovery.current,
@@ -84,6 +85,7 @@ export function documentRoutes(parts: DocumentParts): Router<RequestState> {
     catalog,
     remoteSpecs: aggregated.openApiV2.current,
     remoteDocuments: aggregated.openApiV3.current,
+    reportFault: (fault) => logger.error("OpenAPI definition is served as an opaque object", fault),
   });
   const router = new Router<RequestState>({ sensitive: true, strict: true });
   router.all(patterns.health, async ({ state: { exchange, info, query } }, next) => {

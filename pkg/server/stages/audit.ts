@@ -1,4 +1,4 @@
-import { formatIp, parseIp } from "#base";
+import { formatIp, parseIp, printJson } from "#base";
 import { type Catalog, goQuote, resolve, StatusError } from "#meta";
 import {
   AuditFault,
@@ -144,7 +144,7 @@ async function fail(
   const { status } = error;
   trail.responseStatus(status);
   if (record.longRunning && code === undefined) trail.started(error.code);
-  await trail.completed({ code: code ?? error.code, status, body: JSON.stringify(status) });
+  await trail.completed({ code: code ?? error.code, status, body: printJson(status) });
 }
 
 function noteDeprecation(

@@ -1,4 +1,4 @@
-import { yieldEvery, parseJsonText } from "#base";
+import { yieldEvery, printJson } from "#base";
 import { notAcceptableBecause, plainFailure, printYaml, type Resource } from "#meta";
 import { partialObjectMetadata } from "#api";
 import type { Item, ItemList } from "#registry";
@@ -9,6 +9,7 @@ import {
   toProtobuf,
   WireWriter,
   writeDelimited,
+  parseExactJson,
 } from "#schema";
 import type { ResponseWriter } from "../response/response-writer.ts";
 import {
@@ -166,7 +167,7 @@ function jsonList(resource: Resource): ListShape {
   return {
     head: (facts) =>
       `{"kind":"${kind.listKind}","apiVersion":"${groupVersion}",` +
-      `"metadata":${JSON.stringify(shownFacts(resource, facts))},"items":[`,
+      `"metadata":${printJson(shownFacts(resource, facts))},"items":[`,
     item: (item) => itemJson(item, true),
     separator: ",",
     tail: () => "]}\n",
@@ -183,7 +184,7 @@ function jsonPartialList(as: Transform, metaGroup: string): ListShape {
   return {
     head: (facts, empty) =>
       `{"kind":"${as.kind}","apiVersion":"${typeMeta.apiVersion}",` +
-      `"metadata":${JSON.stringify(facts)},"items":${empty ? "null" : "["}`,
+      `"metadata":${printJson(facts)},"items":${empty ? "null" : "["}`,
     item: (item) => [partialJson(metadataAlone(item), typeMeta)],
     separator: ",",
     tail: (_facts, empty) => (empty ? "}\n" : "]}\n"),
@@ -207,10 +208,10 @@ function yamlShape(view: ListView): ListShape {
       head: (facts, empty) => {
         const head = tableHead(resource, table, { metadata: facts, columns: true });
         const whole = `${head}${tableTail}`;
-        const { rows: _rows, ...rest } = parseJsonText(whole) as { rows: unknown };
+        const { rows: _rows, ...rest } = parseExactJson(whole) as { rows: unknown };
         return printYaml(rest) + (empty ? "rows: []\n" : "rows:\n");
       },
-      item: (item) => [printYaml([parseJsonText(rowJson(item, table))])],
+      item: (item) => [printYaml([parseExactJson(rowJson(item, table))])],
       separator: "",
       tail: () => "",
     };

@@ -34,7 +34,7 @@ export function bodyJson({ bytes, format }: Body): string | undefined {
 
 export function deleteOptionsJson(options: RawDeleteOptions): string {
   const { dryRun, ignoreReadError, ...others } = options;
-  return JSON.stringify({
+  return printJson({
     kind: "DeleteOptions",
     apiVersion: "v1",
     ...others,

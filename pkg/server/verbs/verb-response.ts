@@ -1,5 +1,6 @@
-import { type Awaitable, CacheBudget, chainAwaitable, memoize, parseJsonText } from "#base";
+import { type Awaitable, CacheBudget, chainAwaitable, memoize } from "#base";
 import { type Catalog, metaGroupOf, printYaml, type Status } from "#meta";
+import { parseExactJson } from "#schema";
 import type { Item, ItemList, WriteResponse } from "#registry";
 import type { Limits } from "../limits.ts";
 import {
@@ -177,5 +178,5 @@ const listChunkCacheOf = memoize(
 );
 
 function yamlIfRequested(json: string, format: Negotiated["format"]): readonly string[] {
-  return [format === "yaml" ? printYaml(parseJsonText(json)) : json];
+  return [format === "yaml" ? printYaml(parseExactJson(json)) : json];
 }

@@ -160,12 +160,17 @@ function readComparison(text: string): Comparison {
   return { left: readOperand(left), operator: known, right: readOperand(right) };
 }
 
+function parseNumber(text: string): number | bigint {
+  const number = Number(text);
+  return text.includes(".") || Number.isSafeInteger(number) ? number : BigInt(text);
+}
+
 function readOperand(text: string): Operand {
   const trimmed = text.trim();
   const quoted = quotedText(trimmed);
   if (quoted !== undefined) return { value: quoted };
   if (trimmed === "true" || trimmed === "false") return { value: trimmed === "true" };
-  if (/^-?\d+(?:\.\d+)?$/.test(trimmed)) return { value: Number(trimmed) };
+  if (/^-?\d+(?:\.\d+)?$/.test(trimmed)) return { value: parseNumber(trimmed) };
   if (!/^[@$.[]/.test(trimmed)) throw new PathFault(`unrecognized operand ${trimmed}`);
   return { path: readPath(trimmed) };
 }

@@ -117,10 +117,13 @@ function isScalar(value: unknown): value is Scalar {
   return typeof value === "number" || typeof value === "bigint" || typeof value === "string";
 }
 
-/** Equality of a value and a literal, which is never a bigint. */
 function isSame(a: unknown, b: unknown): boolean {
-  if (typeof a === "bigint" && typeof b === "number") return Number(a) === b;
-  return a === b;
+  return exact(a) === exact(b);
+}
+
+/** An int64 is a number or a bigint, by its size. */
+function exact(value: unknown): unknown {
+  return Number.isInteger(value) ? BigInt(value as number) : value;
 }
 
 function isOrdered(a: unknown, b: unknown, operator: "<" | "<=" | ">" | ">="): boolean {

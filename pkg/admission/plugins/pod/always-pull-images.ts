@@ -1,3 +1,4 @@
+import { printJson } from "#base";
 import type { AdmissionAttributes } from "#registry";
 import { isFor, forbiddenRequest } from "../../objects.ts";
 import type { AdmissionPlugin } from "../../plugin.ts";
@@ -27,7 +28,7 @@ function checkPullPolicies(attributes: AdmissionAttributes): undefined {
     const containers: readonly any[] = attributes.object.spec[field] ?? [];
     const index = containers.findIndex(({ imagePullPolicy }) => imagePullPolicy !== "Always");
     if (index < 0) continue;
-    const value = JSON.stringify(containers[index].imagePullPolicy ?? "");
+    const value = printJson(containers[index].imagePullPolicy ?? "");
     const path = `spec.${field}[${index}].imagePullPolicy`;
     throw forbiddenRequest(
       attributes,

@@ -1,4 +1,4 @@
-import { type Clock, isJsonObject, type JsonObject, realClock, setBounded } from "#base";
+import { type Clock, isJsonObject, type JsonObject, realClock, setBounded, printJson } from "#base";
 import { type Domain, resolve } from "#meta";
 import type { AdmissionAttributes } from "#registry";
 import {
@@ -168,7 +168,7 @@ class ImageReviews {
 
   async #ask(spec: object, signal: AbortSignal): Promise<Verdict> {
     const { clock, domain, policy } = this.parts;
-    const question = JSON.stringify(spec);
+    const question = printJson(spec);
     const known = this.#cache.get(question);
     if (known !== undefined && known.until > clock.monotonic()) return known.verdict;
     const answer = await this.#client.post(

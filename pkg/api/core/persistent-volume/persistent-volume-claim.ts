@@ -380,7 +380,7 @@ function checkResource(name: string, path: Path, problems: Problems): boolean {
 function checkAmount(amount: string | undefined, path: Path, problems: Problems): void {
   const parsed = Quantity.parse(amount ?? "0");
   if (parsed.sign >= 0) return;
-  problems.invalid(path, Number(parsed.value()), "must be a valid resource quantity");
+  problems.invalid(path, parsed.value(), "must be a valid resource quantity");
 }
 
 function warnings({ metadata, spec }: PersistentVolumeClaim): readonly string[] {

@@ -131,7 +131,7 @@ function checkCapacity(capacity: Spec["capacity"], path: Path, problems: Problem
     const parsed = Quantity.parse(amount);
     if (parsed.sign < 0) {
       const detail = "must be a valid resource quantity";
-      problems.invalid(path.key(name), Number(parsed.value()), detail);
+      problems.invalid(path.key(name), parsed.value(), detail);
     }
     if (parsed.sign <= 0) problems.invalid(path.key(name), amount, "must be greater than zero");
   }

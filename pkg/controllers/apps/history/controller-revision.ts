@@ -48,7 +48,7 @@ export function byRevision(left: ControllerRevision, right: ControllerRevision):
   const created = ({ metadata }: ControllerRevision) =>
     Date.parse(metadata.creationTimestamp ?? "");
   return (
-    Number(left.revision) - Number(right.revision) ||
+    (left.revision > right.revision ? 1 : left.revision < right.revision ? -1 : 0) ||
     created(left) - created(right) ||
     (left.metadata.name < right.metadata.name ? -1 : 1)
   );

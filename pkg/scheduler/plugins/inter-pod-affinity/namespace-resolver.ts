@@ -1,3 +1,4 @@
+import { printJson } from "#base";
 import { type Labels, labelsOf, namespaceOf, namespaces, type Pod } from "#kinds";
 import { everything, nothing } from "#meta";
 import type { PluginHandle } from "../../framework/handle.ts";
@@ -45,5 +46,5 @@ export function matchingKey(
   const { podAffinity, podAntiAffinity } = pod.spec?.affinity ?? {};
   const selected = terms.map(({ namespaces: names }) => [...names]);
   const affinity = [podAffinity, podAntiAffinity];
-  return JSON.stringify([namespaceOf(pod), labelsOf(pod), namespaceLabels, affinity, selected]);
+  return printJson([namespaceOf(pod), labelsOf(pod), namespaceLabels, affinity, selected]);
 }

@@ -1,5 +1,5 @@
 import { type ApiObject, objectKey } from "#client";
-import { deepEqual } from "#base";
+import { deepEqual, printJson } from "#base";
 import {
   type Labels,
   labelsOf,
@@ -116,7 +116,7 @@ export class SpreadConstraints {
       empty: parts.every(({ empty }) => empty),
       matches: (others) => parts.every((each) => each.matches(others)),
     };
-    return { selector, identity: JSON.stringify(selectors) };
+    return { selector, identity: printJson(selectors) };
   }
 }
 
@@ -145,14 +145,14 @@ function parsed(constraint: TopologySpreadConstraint, labels: Labels): SpreadCon
     minDomains: constraint.minDomains ?? 1,
     honorsAffinity,
     honorsTaints,
-    identity: JSON.stringify([topologyKey, labelSelector, values, honorsAffinity, honorsTaints]),
+    identity: printJson([topologyKey, labelSelector, values, honorsAffinity, honorsTaints]),
   };
 }
 
 /** Key; equal if the same pods on the same nodes count. */
 export function countingKey(pod: Pod, constraints: readonly SpreadConstraint[]): string {
   const { nodeSelector, affinity, tolerations } = pod.spec ?? {};
-  return JSON.stringify([
+  return printJson([
     namespaceOf(pod),
     constraints.map(({ identity }) => identity),
     nodeSelector,
