@@ -96,7 +96,11 @@ describe("keelson", () => {
       "certificates --server=localhost",
       /^keelson: --server: "localhost" must be a URL such as https:/,
     ],
-    ["start --feature-gates=ServerSideApply=false", /the feature is locked to true\n$/],
+    ["start --feature-gates=DryRun=false", /unrecognized feature gate: DryRun\n$/],
+    [
+      "start --feature-gates=ServiceTrafficDistribution=false",
+      /cannot set feature gate ServiceTrafficDistribution to false, feature is locked to true\n$/,
+    ],
   ];
   for (const [words, sentence] of mistakes) {
     it(`rejects in one sentence: ${words}`, async () => {
@@ -191,14 +195,14 @@ describe("keelson", () => {
 
   it("accepts flags that only tune kube-apiserver, with a warning that they have no effect", async () => {
     const tuning = ["--delete-collection-workers=3", "--watch-cache", "--vmodule", "a=1"];
-    const flags = [...tuning, "--emulated-version=1.34", "--feature-gates=OpenAPIEnums=false"];
+    const flags = [...tuning, "--emulated-version=1.34", "--feature-gates=ContextualLogging=false"];
     const store = ["--storage-backend=memory", "--etcd-servers=http://127.0.0.1:1"];
     const running = run("apiserver", "--secure-port=0", ...store, ...flags);
     await until(running, /API server ready on/);
     const names = "--delete-collection-workers, --emulated-version, --vmodule, --watch-cache";
     assert.ok(running.text().includes(`keelson: flags without effect in Keelson: ${names}\n`));
     assert.match(running.text(), /--etcd-servers is ignored with --storage-backend=memory\n/);
-    assert.match(running.text(), /Feature gates without effect in Keelson: OpenAPIEnums/);
+    assert.match(running.text(), /Feature gates without effect in Keelson: ContextualLogging/);
     running.child.kill("SIGTERM");
     assert.equal(await running.ended, 0);
   });

@@ -1,5 +1,5 @@
 import { setMaxListeners } from "node:events";
-import { builtinKinds } from "#api";
+import { builtinKinds, featureGates } from "#api";
 import type { Clock } from "#base";
 import { Catalog, type Domain, domainOf, StatusError } from "#meta";
 import {
@@ -142,7 +142,7 @@ function registryBehind(
   return createRegistry({
     ...common,
     store: objectStore(memoryBackend(), { root: "/registry" }),
-    gates: () => false,
+    gates: featureGates(new Map()),
     storageMediaType: "json",
     eventTtlSeconds: 3600,
     minRequestTimeoutMs: 1_800_000,

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import * as api from "#api";
 import { type Field, resolved, type ScalarType, type StructType, type Type } from "#schema";
-import { featureStages } from "./feature-gates.ts";
+import { featureStages } from "./features/feature-gates.ts";
 
 type Named = StructType<any> | ScalarType<any>;
 

@@ -61,4 +61,4 @@ export {
   featureGates,
   gatesWithoutEffect,
   featureStages,
-} from "./feature-gates.ts";
+} from "./features/feature-gates.ts";

@@ -2,6 +2,7 @@
 import { applyDefaults, checkFields, fromJson, Path, Problems } from "#schema";
 import { type HookContext, type Kind, type KindVersion, kubernetes } from "#meta";
 import { deepClone } from "#base";
+import { featureGates } from "./features/feature-gates.ts";
 
 export interface Write {
   readonly namespace?: string;
@@ -23,11 +24,13 @@ export interface Outcome {
 /** The client's JSON, for tests that specify only some fields. */
 export type Sketch = Readonly<Record<string, unknown>>;
 
+const byDefault = featureGates(new Map());
+
 function contextOf(kind: Kind, write: Write): HookContext {
   const hub = kind.versions.find(({ convert }) => convert === "hub");
   return {
     now: 0,
-    gate: (name) => write.gates?.includes(name) ?? false,
+    gate: (name) => write.gates?.includes(name) ?? byDefault(name),
     domain: kubernetes,
     requestGroup: write.group ?? hub?.group ?? kind.group,
     requestVersion: write.version ?? hub?.version ?? "",

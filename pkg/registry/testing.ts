@@ -1,5 +1,5 @@
 import { setMaxListeners } from "node:events";
-import { builtinKinds } from "#api";
+import { builtinKinds, featureGates } from "#api";
 import { type Clock, type Random, seededRandom } from "#base";
 import { Catalog, domainOf, type Resource, StatusError } from "#meta";
 import { memoryBackend, objectStore, type Backend, type ObjectStore } from "#storage";
@@ -126,7 +126,7 @@ export async function testRegistry(options: TestOptions = {}): Promise<TestRegis
     catalog,
     clock,
     random,
-    gates: () => false,
+    gates: featureGates(new Map()),
     storageMediaType: "json",
     eventTtlSeconds: 3600,
     minRequestTimeoutMs: 1_800_000,

@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import http2 from "node:http2";
 import https from "node:https";
-import { builtinKinds } from "#api";
+import { builtinKinds, featureGates } from "#api";
 import { silentLogger, systemClock } from "#base";
 import { Catalog, domainOf } from "#meta";
 import { createAuthority, issueCertificate } from "#pki";
@@ -173,7 +173,7 @@ describe("connections of hostile clients", () => {
       store: objectStore(memoryBackend({ clock: systemClock }), { root: "/registry" }),
       catalog,
       clock: systemClock,
-      gates: () => false,
+      gates: featureGates(new Map()),
       storageMediaType: "json",
       eventTtlSeconds: 3600,
       minRequestTimeoutMs: 1_800_000,

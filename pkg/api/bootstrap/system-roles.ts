@@ -140,7 +140,7 @@ export const systemRoles: readonly DefaultRole[] = [
       get list watch | core | nodes;
       proxy | core | nodes;
       * | core | nodes/log nodes/metrics nodes/proxy nodes/stats;
-      * | core | nodes/configz nodes/healthz nodes/pods;
+      [KubeletFineGrainedAuthz] * | core | nodes/configz nodes/healthz nodes/pods;
     `,
   },
   {
@@ -180,7 +180,7 @@ export const systemRoles: readonly DefaultRole[] = [
       get | resource.{api} | resourceclaims;
       deletecollection | resource.{api} | resourceslices;
       [ClusterTrustBundle] get list watch | certificates.{api} | clustertrustbundles;
-      get | core | serviceaccounts;
+      [KubeletServiceAccountTokenForCredentialProviders] get | core | serviceaccounts;
       [PodCertificateRequest] create get list watch | certificates.{api} | podcertificaterequests;
     `,
   },

@@ -2,6 +2,7 @@
 import { type Path, type Problems } from "#schema";
 import {
   isDns1035Label,
+  isDns1123Label,
   isDns1123Subdomain,
   isPathSegmentName,
   isPortName,
@@ -47,7 +48,8 @@ const forbiddenParts = ["//", "/./", "/../", "%2f", "%2F"];
 const forbiddenEnds = ["/..", "/."];
 
 /** Validates a path; types Exact and Prefix require a normalized absolute path. */
-export function checkPath(each: HttpPath, path: Path, problems: Problems): void {
+export function checkPath(each: HttpPath, path: Path, checks: BackendChecks): void {
+  const { problems } = checks;
   const { path: text = "", pathType, backend } = each;
   const fieldPath = path.child("path");
   if (pathType === null || pathType === undefined) {
@@ -66,29 +68,40 @@ export function checkPath(each: HttpPath, path: Path, problems: Problems): void 
       }
     }
   }
-  checkBackend(backend, path.child("backend"), problems);
+  checkBackend(backend, path.child("backend"), checks);
 }
 
-export function checkBackend({ service, resource }: Backend, path: Path, problems: Problems): void {
+export interface BackendChecks {
+  readonly problems: Problems;
+  /** Whether names of Services may begin with a digit. */
+  readonly relaxesNames: boolean;
+}
+
+export function checkBackend(
+  { service, resource }: Backend,
+  path: Path,
+  checks: BackendChecks,
+): void {
+  const { problems } = checks;
   if (service !== undefined && resource !== undefined) {
     problems.invalid(path, "", "cannot set both resource and service backends");
   } else if (resource !== undefined) {
     checkResource(resource, path.child("resource"), problems);
-  } else if (service !== undefined) checkService(service, path, problems);
+  } else if (service !== undefined) checkService(service, path, checks);
   else problems.invalid(path, "", "resource or service backend is required");
 }
 
 function checkService(
   { name, port }: NonNullable<Backend["service"]>,
   path: Path,
-  problems: Problems,
+  { problems, relaxesNames }: BackendChecks,
 ): void {
   const servicePath = path.child("service");
   if (name === "") problems.required(servicePath.child("name"));
   else
     invalidEach(problems, servicePath.child("name"), {
       value: name,
-      messages: isDns1035Label(name),
+      messages: relaxesNames ? isDns1123Label(name) : isDns1035Label(name),
     });
   const { name: portName = "", number = 0 } = port;
   if (portName !== "" && number !== 0) {

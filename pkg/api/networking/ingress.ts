@@ -1,8 +1,15 @@
 import { Path, type Problems } from "#schema";
-import { isDns1123Subdomain, kind, kubernetes } from "#meta";
+import {
+  type HookContext,
+  isDns1035Label,
+  isDns1123Label,
+  isDns1123Subdomain,
+  kind,
+  kubernetes,
+} from "#meta";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
 import { splitByStatusSubresource, entry, invalidEach } from "../strategy.ts";
-import { checkBackend, checkHost, checkPath } from "./ingress-rules.ts";
+import { type BackendChecks, checkBackend, checkHost, checkPath } from "./ingress-rules.ts";
 import { type Ingress, ingressV1 } from "./ingress-structs.ts";
 import { ingressFromV1beta1, ingressV1beta1 } from "./ingress-v1beta1.ts";
 import { parseIp } from "#base";
@@ -13,7 +20,8 @@ type Rules = NonNullable<Ingress["spec"]["rules"]>;
 const path = Path.of("spec");
 const classAnnotation = `${kubernetes.label}/ingress.class`;
 
-function checkRules(rules: Rules, problems: Problems): void {
+function checkRules(rules: Rules, checks: BackendChecks): void {
+  const { problems } = checks;
   for (const [index, { host = "", http }] of rules.entries()) {
     const itemPath = path.child("rules").index(index);
     if (host !== "") checkHost(host, itemPath.child("host"), { addresses: false, problems });
@@ -21,7 +29,7 @@ function checkRules(rules: Rules, problems: Problems): void {
     const pathsPath = itemPath.child("http", "paths");
     const paths = http.paths ?? [];
     if (paths.length === 0) problems.required(pathsPath);
-    for (const [i, each] of paths.entries()) checkPath(each, pathsPath.index(i), problems);
+    for (const [i, each] of paths.entries()) checkPath(each, pathsPath.index(i), checks);
   }
 }
 
@@ -37,16 +45,27 @@ function checkTls({ tls = [] }: Ingress["spec"], problems: Problems): void {
   }
 }
 
-function validate({ spec }: Ingress, problems: Problems): void {
+/** Relaxed names are also accepted while the gate is off, if the old Ingress has one. */
+function relaxesNames(old: Ingress | undefined, { gate }: HookContext): boolean {
+  if (gate("RelaxedServiceNameValidation")) return true;
+  const paths = (old?.spec.rules ?? []).flatMap(({ http }) => http?.paths ?? []);
+  return paths.some(({ backend: { service } }) => {
+    if (service === undefined || isDns1123Label(service.name).length > 0) return false;
+    return isDns1035Label(service.name).length > 0;
+  });
+}
+
+function validate({ spec }: Ingress, checks: BackendChecks): void {
+  const { problems } = checks;
   const { rules = [], defaultBackend, ingressClassName } = spec;
   if (rules.length === 0 && defaultBackend === undefined) {
     const detail = "either `defaultBackend` or `rules` must be specified";
     problems.invalid(path, spec.rules ?? null, detail);
   }
   if (defaultBackend !== undefined) {
-    checkBackend(defaultBackend, path.child("defaultBackend"), problems);
+    checkBackend(defaultBackend, path.child("defaultBackend"), checks);
   }
-  checkRules(rules, problems);
+  checkRules(rules, checks);
   checkTls(spec, problems);
   if (ingressClassName === undefined) return;
   const messages = isDns1123Subdomain(ingressClassName);
@@ -133,13 +152,13 @@ export const ingress = kind(ingressV1, {
   rules: { metadataOnUpdate: { "": ["change", "object"] }, generation: true },
   hooks: {
     ...splitByStatusSubresource(() => ({ loadBalancer: {} })),
-    validate: (object, problems) => {
-      validate(object, problems);
+    validate: (object, problems, context) => {
+      validate(object, { problems, relaxesNames: relaxesNames(undefined, context) });
       checkClass(object, problems);
     },
-    validateUpdate: (object, old, problems, { subresource }) => {
-      if (subresource === "status") checkStatus(object, old, problems);
-      else validate(object, problems);
+    validateUpdate: (object, old, problems, context) => {
+      if (context.subresource === "status") checkStatus(object, old, problems);
+      else validate(object, { problems, relaxesNames: relaxesNames(old, context) });
     },
     warnings: (object, old, { subresource }) => {
       if (subresource === "status") return statusWarnings(object);

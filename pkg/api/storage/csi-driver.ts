@@ -71,10 +71,7 @@ const csiDriverSpec = v1(
       bool,
       "Whether the scheduler considers the storage capacity that the driver reports in " +
         "CSIStorageCapacity objects, for volumes with delayed binding. Defaults to false.",
-      {
-        default: false,
-        gate: "CSIStorageCapacity",
-      },
+      { default: false },
     ),
     fsGroupPolicy: pointer(
       5,

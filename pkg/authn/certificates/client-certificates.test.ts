@@ -56,7 +56,11 @@ describe("client certificates", () => {
     let clients: Authenticator;
     beforeEach(() => {
       trusted = authorities(users.certificate);
-      clients = new ClientCertificateAuthenticator({ authorities: trusted, domain: kubernetes });
+      clients = new ClientCertificateAuthenticator({
+        authorities: trusted,
+        domain: kubernetes,
+        readsUid: true,
+      });
     });
     const ask = async (certificate: PeerCertificate) => clients.authenticate(sent({ certificate }));
 
@@ -131,6 +135,7 @@ describe("client certificates", () => {
       const clients = new ClientCertificateAuthenticator({
         authorities: authorities(users.certificate),
         domain: kubernetes,
+        readsUid: true,
       });
       union = new UnionAuthenticator({ authenticators: [front, clients], anonymous: () => true });
     });

@@ -34,6 +34,8 @@ export const subjectOf: (certificate: X509Certificate) => Subject = memoize((cer
 export interface ClientCertificateOptions {
   readonly authorities: CertificateAuthorities;
   readonly domain: Domain;
+  /** Whether a subject attribute is the user's uid. */
+  readonly readsUid: boolean;
 }
 
 /**
@@ -49,11 +51,12 @@ export class ClientCertificateAuthenticator implements Authenticator {
     if (!this.options.authorities.trusts(certificate)) throw unauthorized();
     const { commonName, organizations, uids, fingerprint } = subjectOf(leaf);
     if (commonName === "") return undefined;
-    if (uids.length > 1 || uids[0] === "") throw unauthorized();
+    const [uid = "", ...others] = this.options.readsUid ? uids : [];
+    if (others.length > 0 || (this.options.readsUid && uids[0] === "")) throw unauthorized();
     const credential = resolve("authentication.{label}/credential-id", this.options.domain);
     return {
       name: commonName,
-      uid: uids[0] ?? "",
+      uid,
       groups: organizations,
       extra: new Map([[credential, [`X509SHA256=${fingerprint}`]]]),
     };

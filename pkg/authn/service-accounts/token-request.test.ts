@@ -28,6 +28,7 @@ describe("TokenRequests", () => {
     issuer,
     signingKey: () => key,
     audiences: [issuer],
+    checksUid: true,
     read,
     domain: kubernetes,
     extends: true,

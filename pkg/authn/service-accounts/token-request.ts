@@ -13,6 +13,8 @@ export interface TokenRequestOptions {
   readonly signingKey: () => SigningKey;
   /** Default audiences of tokens. */
   readonly audiences: readonly string[];
+  /** Whether a uid in the request must be that of the service account. */
+  readonly checksUid: boolean;
   /** Maximum lifetime in seconds; longer requests are shortened; absent = no limit. */
   readonly maxSeconds?: number;
   /** `--service-account-extend-token-expiration`: tokens for a year for clients that never reload them. */
@@ -111,7 +113,7 @@ class TokenIssuer {
     const { name, uid } = account.metadata;
     const group = resolve("authentication.{api}", this.options.domain);
     const kind = { group, kind: "TokenRequest" };
-    if (metadata.uid && metadata.uid !== uid) {
+    if (this.options.checksUid && metadata.uid && metadata.uid !== uid) {
       const detail =
         `the UID in the token request (${metadata.uid}) ` +
         `does not match the UID of the service account (${uid})`;

@@ -42,7 +42,8 @@ function podOf(name: string, shape: Shape): Pod {
 
 function order(shapes: Readonly<Record<string, Shape>>, colocated: Record<string, number> = {}) {
   const pods = Object.entries(shapes).map(([name, shape]) => podOf(name, shape));
-  const options = { colocated: new Map(Object.entries(colocated)), now, domain: domainOf() };
+  const domain = domainOf();
+  const options = { colocated: new Map(Object.entries(colocated)), now, domain, hasCost: true };
   const sorted = inDeletionOrder(pods, options).map(({ metadata }) => metadata.name);
   const reversed = inDeletionOrder(pods.toReversed(), options).map((pod) => pod.metadata.name);
   assert.deepEqual(reversed, sorted);

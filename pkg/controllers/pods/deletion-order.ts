@@ -26,6 +26,8 @@ interface DeletionOrderOptions {
   /** Time in milliseconds since 1970. */
   readonly now: number;
   readonly domain: Domain;
+  /** Whether `pod-deletion-cost` counts. */
+  readonly hasCost: boolean;
 }
 
 /**
@@ -46,7 +48,8 @@ export function inDeletionOrder(
     .map(({ pod }) => pod);
 }
 
-function ranked(pod: Pod, annotation: string, { colocated }: DeletionOrderOptions): Ranked {
+function ranked(pod: Pod, annotation: string, options: DeletionOrderOptions): Ranked {
+  const { colocated, hasCost } = options;
   const { nodeName = "", initContainers = [] } = pod.spec ?? {};
   const { phase = "", containerStatuses = [], initContainerStatuses = [] } = pod.status ?? {};
   const { annotations, creationTimestamp } = pod.metadata;
@@ -59,7 +62,7 @@ function ranked(pod: Pod, annotation: string, { colocated }: DeletionOrderOption
     isAssigned: nodeName !== "",
     phase: phaseRanks[phase] ?? 0,
     isReady: isReady(pod),
-    cost: deletionCost(annotations?.[annotation]),
+    cost: hasCost ? deletionCost(annotations?.[annotation]) : 0,
     colocated: colocated.get(nodeName) ?? 0,
     readySince: readySince(pod),
     restarts: maxRestarts(containerStatuses),

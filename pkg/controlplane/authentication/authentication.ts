@@ -39,6 +39,8 @@ export interface AuthenticationParts {
   readonly keys: ServiceAccountKeys;
   readonly catalog: Catalog;
   readonly clock: Clock;
+  /** Whether a feature gate is on. */
+  readonly gates: (name: string) => boolean;
   /** Reads the objects that tokens are bound to. */
   readonly read: ReadObject;
   readonly registry: () => Registry;
@@ -128,20 +130,27 @@ function oidcIssuer({ issuer, algorithms }: OidcOptions, { keys, catalog }: Auth
   return { ...jwtIssuerOptions(issuer, checks), algorithms };
 }
 
-function frontProxy({ options, files, clock }: AuthenticationParts): readonly Authenticator[] {
+function frontProxy(parts: AuthenticationParts): readonly Authenticator[] {
+  const { options, files, clock, gates } = parts;
   if (options.frontProxy === undefined) return [];
   const { ca, allowedNames, headers } = options.frontProxy;
+  if (headers.uid.length > 0 && !gates("RemoteRequestHeaderUID")) {
+    throw new ConfigurationFault(
+      '--requestheader-uid-headers requires the "RemoteRequestHeaderUID" feature to be enabled',
+    );
+  }
   const authorities = followedAuthorities(files, [ca], clock);
   return [new RequestHeaderAuthenticator({ authorities, allowedNames, headers })];
 }
 
 function clientCertificates(parts: AuthenticationParts): readonly Authenticator[] {
-  const { options, ownAuthority, files, clock, catalog } = parts;
+  const { options, ownAuthority, files, clock, catalog, gates } = parts;
   if (ownAuthority === undefined) return [];
   const own = ownAuthority === "" ? [] : [ownAuthority];
   const given = options.clientCa === undefined ? [] : [options.clientCa];
   const authorities = followedAuthorities(files, [...own, ...given], clock);
-  return [new ClientCertificateAuthenticator({ authorities, domain: catalog.domain })];
+  const readsUid = gates("AllowParsingUserUIDFromCertAuth");
+  return [new ClientCertificateAuthenticator({ authorities, domain: catalog.domain, readsUid })];
 }
 
 function followedAuthorities(

@@ -84,7 +84,15 @@ export function buildAccessControl(from: AccessControlOptions): AccessControl {
       ...accessReviews(authorizer, domain),
       ["/selfsubjectreviews/", selfSubjectReview],
       ["/tokenreviews/", tokenReview(tokens)],
-      ["/serviceaccounts/token", tokenRequest({ ...keys, read, domain })],
+      [
+        "/serviceaccounts/token",
+        tokenRequest({
+          ...keys,
+          read,
+          domain,
+          checksUid: from.gates("TokenRequestServiceAccountUIDValidation"),
+        }),
+      ],
     ]),
     documents: issuerDocuments(keys),
   };

@@ -108,7 +108,8 @@ function serverOf({
   kubelet,
   ...foundation
 }: Parts & { readonly kubelet: KubeletTls }): KeelsonServer {
-  const { options, catalog, clock, metrics, tracer, postStartHooks, storageChecks } = foundation;
+  const { options, catalog, clock, gates, metrics, tracer, postStartHooks, storageChecks } =
+    foundation;
   const { credentials, files } = foundation;
   const renew = (tls: TlsOptions) => server.renewTls(tls);
   const server: KeelsonServer = createServer({
@@ -127,7 +128,10 @@ function serverOf({
     debugging: { ...debuggingOptions(foundation), unlistedTexts: flowControl?.dumps ?? new Map() },
     tls: credentials && followedTls(options, credentials, { files, renew }),
     kubelet,
-    limits: options.limits ?? {},
+    limits: {
+      ...options.limits,
+      ...(gates("APIResponseCompression") ? {} : { gzipThreshold: Infinity }),
+    },
     flowControl: flowControl?.controller,
     interceptor: options.interceptor,
     ...(options.lifecycle ?? {}),

@@ -36,7 +36,10 @@ export function servedCatalog(
     const known = new Set(all.resources.map((resource) => resource.groupVersion));
     for (const key of switches.keys()) checkKey(key, known);
   }
-  const catalog = catalogOf(kinds, domain, { switches, gates });
+  const catalog = catalogOf(kinds, domain, { switches, gates }).publish({
+    enums: gates("OpenAPIEnums"),
+    storageVersionHashes: gates("StorageVersionHash"),
+  });
   for (const [group, version, plural] of required) {
     if (catalog.find(resolve(group, domain), version, plural) !== undefined) continue;
     const place = group === "" ? version : `${resolve(group, domain)}/${version}`;

@@ -31,12 +31,23 @@ export function groupVersionOf(group: string, version: string): string {
   return group === "" ? version : `${group}/${version}`;
 }
 
+/** What discovery and OpenAPI publish beside the resources themselves. */
+export interface Publishing {
+  /** Enumerated values of built-in kinds in OpenAPI. */
+  readonly enums: boolean;
+  /** `storageVersionHash` in lists of resources. */
+  readonly storageVersionHashes: boolean;
+}
+
+const everything: Publishing = { enums: true, storageVersionHashes: true };
+
 /**
  * The served resources by path and by kind: the built-in ones, and custom resources, which are added and
  * removed per definition. Look-ups take constant time. Resources and the arrays of groups are immutable,
  * so that derived data can be cached by them: a change of one group does not replace those of others.
  */
 export class Catalog {
+  #publishing = everything;
   readonly #byPath = new Map<string, Resource>();
   readonly #byKind = new Map<string, Resource>();
   readonly #byGroup = new Map<string, readonly Resource[]>();
@@ -69,6 +80,7 @@ export class Catalog {
   /** Creates a catalog that shares the built-in resources, without custom resources. */
   builtin(): Catalog {
     const copy = new Catalog([], this.domain);
+    copy.#publishing = this.#publishing;
     for (const [name, group] of this.#byGroup) {
       const builtin = group.filter(({ kind }) => kind.custom === undefined);
       if (builtin.length === 0) continue;
@@ -78,6 +90,14 @@ export class Catalog {
     return copy;
   }
 
+  get publishing(): Publishing {
+    return this.#publishing;
+  }
+  /** Must be called before the first document of the catalog is requested. */
+  publish(publishing: Publishing): this {
+    this.#publishing = publishing;
+    return this;
+  }
   get resources(): readonly Resource[] {
     this.#all ??= [...this.#byGroup.values()].flat();
     return this.#all;

@@ -166,6 +166,8 @@ export type MetadataCheck = "object" | "change";
 export interface KindRules {
   /** Which names are valid; see meta/names.ts. */
   readonly name: NameRule;
+  /** Which names a new object may have while the feature gate is on. */
+  readonly relaxedName?: { readonly gate: string; readonly name: NameRule };
   /** generateName becomes the name as it is, without a random suffix. */
   readonly unchangedGenerateName?: boolean;
   /** PUT to a missing name creates. */

@@ -1,5 +1,6 @@
 import { badRequest, type Domain, invalid } from "#meta";
 import { Path, Problems } from "#schema";
+import type { RegistryContext } from "../context.ts";
 import type { ListOptions, WatchOptions } from "../contract.ts";
 import { parseResourceVersion } from "../write/preconditions.ts";
 import { malformedVersion } from "./get.ts";
@@ -32,12 +33,24 @@ export function checkListOptions(options: ListOptions, domain: Domain): void {
 }
 
 /** Throws 422 for combinations of watch parameters that kube-apiserver rejects. */
-export function checkWatchOptions(options: WatchOptions, domain: Domain): void {
+export function checkWatchOptions(
+  options: WatchOptions,
+  { catalog: { domain }, gates }: Pick<RegistryContext, "catalog" | "gates">,
+): void {
   const problems = new Problems();
   const { continueToken } = options;
-  const { resourceVersionMatch: match, sendInitialEvents } = withWatchDefaults(options);
+  const isWatchList = gates("WatchList");
+  const { resourceVersionMatch: match, sendInitialEvents } = isWatchList
+    ? withWatchDefaults(options)
+    : options;
   if (sendInitialEvents !== undefined && match !== notOlderThan) {
     forbid(problems, "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan");
+  }
+  if (sendInitialEvents !== undefined && !isWatchList) {
+    problems.forbidden(
+      Path.of("sendInitialEvents"),
+      "sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled",
+    );
   }
   if (match !== "") {
     if (sendInitialEvents === undefined) {

@@ -114,6 +114,7 @@ function assign(registry: RegistryContext, pod: any, binding: any): void {
   }
   if (spec.schedulingGates?.length) throw conflictError("has non-empty .spec.schedulingGates");
   spec.nodeName = binding.target.name;
+  if (registry.gates("ClearingNominatedNodeNameAfterBinding")) delete pod.status.nominatedNodeName;
   const { annotations, labels } = binding.metadata;
   if (registry.gates("PodTopologyLabelsAdmission") && Object.keys(labels ?? {}).length > 0) {
     metadata.labels = mergeKeys(metadata.labels, labels);

@@ -41,7 +41,7 @@ export function watchBatches(
   options: WatchOptions,
 ): AsyncIterableIterator<EventBatch> {
   const selection = selectionOf(request, options);
-  checkWatchOptions(options, registry.catalog.domain);
+  checkWatchOptions(options, registry);
   const { resourceVersion } = options;
   const startRevision = resourceVersion === "" ? 0n : parseResourceVersion(resourceVersion);
   if (startRevision === undefined) throw plainFailure(malformedVersion(resourceVersion));

@@ -36,7 +36,8 @@ function* checkNew(
   { problems, context }: CheckContext,
 ): Slices<void> {
   const { hooks, rules } = resource.kind;
-  if (!rules.metadataLastOnCreate) yield* metadataChecks(resource, object, problems);
+  const checks = { problems, context };
+  if (!rules.metadataLastOnCreate) yield* metadataChecks(resource, object, checks);
   yield;
   checkFields(resource.hub.struct, object, Path.root, problems);
   yield;
@@ -76,7 +77,7 @@ function* checkChanged(
   yield* objectMetaUpdateChecks(object.metadata, old.metadata, metadataPath, problems);
   for (const check of rules.metadataOnUpdate?.[context.subresource] ?? ["change"]) {
     yield;
-    if (check === "object") yield* metadataChecks(resource, object, problems);
+    if (check === "object") yield* metadataChecks(resource, object, { problems, context });
     else {
       yield* objectMetaUpdateChecks(object.metadata, old.metadata, metadataPath, problems);
       if (!hasQualifiedFinalizers(resource)) continue;
@@ -130,11 +131,16 @@ function hasQualifiedFinalizers({ kind }: Resource): boolean {
   return kind.custom === undefined && kind.rules.freeFinalizers !== true;
 }
 
-function metadataChecks(resource: Resource, object: any, problems: Problems): Slices<void> {
+function metadataChecks(
+  resource: Resource,
+  object: any,
+  { problems, context }: CheckContext,
+): Slices<void> {
   const { scope, rules } = resource.kind;
+  const { relaxedName: relaxed } = rules;
   const options = {
     namespaced: scope === "Namespaced",
-    name: rules.name,
+    name: relaxed !== undefined && context.gate(relaxed.gate) ? relaxed.name : rules.name,
     object,
     qualifiedFinalizers: hasQualifiedFinalizers(resource),
   };

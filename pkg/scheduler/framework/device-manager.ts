@@ -43,6 +43,8 @@ type DeviceKind = "ResourceClaim" | "ResourceSlice" | "DeviceClass";
  */
 export class DeviceManager {
   readonly features: AllocatorFeatures;
+  /** Whether `filterTimeout` limits the search on a node. */
+  readonly limitsFilterTime: boolean;
   readonly selectors = new DeviceSelectors();
   readonly allocated = new AllocatedState();
   readonly claimHandle: Handle<ResourceClaim>;
@@ -59,6 +61,7 @@ export class DeviceManager {
   constructor({ client, informers, gate }: DeviceManagerOptions) {
     const { domain } = client;
     this.features = allocatorFeatures(gate);
+    this.limitsFilterTime = gate("DRASchedulerFilterTimeout");
     this.claimHandle = resourceClaims(domain);
     this.claims = informers.of(this.claimHandle);
     this.slices = informers.of(resourceSlices(domain));

@@ -47,7 +47,7 @@ function groupEntry(group: DiscoveredGroup) {
 /** The document at `/api/v1` or `/apis/<group>/<version>`: resources and subresources by name. */
 export function apiResourceList(served: ServedVersion, catalog: Catalog): Document {
   const resources = served.resources.flatMap((resource) => [
-    resourceEntry(resource),
+    publishedEntry(resource, catalog),
     ...subresources(resource, catalog).map(({ name, verbs, represents }) => ({
       name: `${resource.plural}/${name}`,
       singularName: "",
@@ -75,9 +75,15 @@ const resourceEntry = memoize((resource: Resource) => {
     kind: kind.kind,
     verbs: verbsOf(resource),
     ...namesOf(resource),
-    ...(isStored(resource) ? { storageVersionHash: storageVersionHash(resource) } : {}),
+    storageVersionHash: isStored(resource) ? storageVersionHash(resource) : undefined,
   };
 });
+
+function publishedEntry(resource: Resource, { publishing }: Catalog) {
+  const { storageVersionHash: hash, ...entry } = resourceEntry(resource);
+  const isPublished = hash !== undefined && publishing.storageVersionHashes;
+  return isPublished ? { ...entry, storageVersionHash: hash } : entry;
+}
 
 /** Sorted verbs; those of custom resources are in the fixed order of apiextensions-apiserver. */
 function verbsOf({ kind }: Resource): readonly string[] {

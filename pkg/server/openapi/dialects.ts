@@ -2,11 +2,12 @@
  * Assembles Swagger 2.0 and OpenAPI 3.0 documents from entries: the members of `paths` and of the
  * schemas. Entries are cached as text, so a change of one kind prints only that kind.
  */
-import { printJson } from "#base";
-import { openApiName } from "#meta";
+import { isJsonObject, printJson } from "#base";
+import { type Catalog, openApiName } from "#meta";
 import {
   type OpenApiFold,
   type OpenApiRoot,
+  type OpenApiSchema,
   type OpenApiType,
   openApiV2,
   openApiV3,
@@ -93,6 +94,7 @@ export interface DocumentEntries {
 }
 
 export interface Dialect {
+  readonly version: "v2" | "v3";
   readonly path: (item: PathItem) => Entry;
   readonly define: (type: OpenApiType, root: OpenApiRoot | undefined) => DefinedEntry;
   /** JSON of the document, in chunks. */
@@ -122,12 +124,38 @@ function jsonMembers(value: object): string {
   return printJson(value).slice(1, -1);
 }
 
-function definitionPrinter(fold: OpenApiFold, shape: Shape): Dialect["define"] {
+/** A schema without `enum`, also in what it contains. */
+function withoutEnums(schema: OpenApiSchema): OpenApiSchema {
+  const { enum: _, properties, items, additionalProperties, ...rest } = schema;
+  const members = Object.entries((properties ?? {}) as Readonly<Record<string, OpenApiSchema>>);
+  const ofMembers = (value: unknown) =>
+    isJsonObject(value) ? withoutEnums(value as OpenApiSchema) : value;
+  return {
+    ...rest,
+    ...(properties === undefined
+      ? {}
+      : {
+          properties: Object.fromEntries(members.map(([key, each]) => [key, withoutEnums(each)])),
+        }),
+    ...(items === undefined ? {} : { items: ofMembers(items) }),
+    ...(additionalProperties === undefined
+      ? {}
+      : { additionalProperties: ofMembers(additionalProperties) }),
+  };
+}
+
+function definitionPrinter(
+  fold: OpenApiFold,
+  { shape, enums }: { readonly shape: Shape; readonly enums: boolean },
+): Dialect["define"] {
   return (type, root) => {
     const name = openApiName(type.package, type.name);
     try {
       const { schema, refersTo } = fold(type, root);
-      return { entry: new Entry(name, schema, shape), refersTo };
+      // Enums of custom resources are rules of their definitions.
+      const isCustom = type.tag === "struct" && type.open !== undefined;
+      const published = enums || isCustom ? schema : withoutEnums(schema);
+      return { entry: new Entry(name, published, shape), refersTo };
     } catch (error) {
       return { entry: Entry.opaque(name, shape, error), refersTo: [] };
     }
@@ -140,9 +168,12 @@ const securityV2 = {
 };
 
 /** Swagger 2.0. */
-export const swagger: Dialect = {
+const swaggerOf = (enums: boolean): Dialect => ({
+  version: "v2",
   path: (item) => new Entry(item.path, pathV2(item), pathsV2),
-  define: memoizeDefinitions(definitionPrinter(openApiV2(openApiName), definitionsV2)),
+  define: memoizeDefinitions(
+    definitionPrinter(openApiV2(openApiName), { shape: definitionsV2, enums }),
+  ),
   json: ({ info, paths, schemas }) => [
     Buffer.from(`{${jsonMembers({ swagger: "2.0", info })},"paths":{`),
     ...joinMembers(paths),
@@ -156,14 +187,15 @@ export const swagger: Dialect = {
     ...lengthDelimited(9, encodeEntries(schemas)),
     encodeMessage(documentV2, securityV2),
   ],
-};
+});
 
 const securitySchemes = { BearerToken: bearerToken };
 
 /** OpenAPI 3.0. */
-export const openApi3: Dialect = {
+const openApi3Of = (enums: boolean): Dialect => ({
+  version: "v3",
   path: (item) => new Entry(item.path, pathV3(item), pathsV3),
-  define: definitionPrinter(openApiV3(openApiName), schemasV3),
+  define: definitionPrinter(openApiV3(openApiName), { shape: schemasV3, enums }),
   json: ({ info, paths, schemas }) => [
     Buffer.from(`{${jsonMembers({ openapi: "3.0.0", info })},"paths":{`),
     ...joinMembers(paths),
@@ -179,7 +211,16 @@ export const openApi3: Dialect = {
       ...lengthDelimited(5, [...lengthDelimited(1, encodeEntries(schemas)), security]),
     ];
   },
+});
+
+const dialects = {
+  v2: { enums: swaggerOf(true), plain: swaggerOf(false) },
+  v3: { enums: openApi3Of(true), plain: openApi3Of(false) },
 };
+
+export function dialectOf(version: "v2" | "v3", { publishing }: Catalog): Dialect {
+  return dialects[version][publishing.enums ? "enums" : "plain"];
+}
 
 /** Caches the last definition of each type while the type is referenced. */
 function memoizeDefinitions(define: Dialect["define"]): Dialect["define"] {

@@ -22,7 +22,7 @@ import {
 } from "#schema";
 import { type ServedGroup, servedGroups, type ServedVersion } from "../discovery/group-order.ts";
 import { lazily, memoizeContent, memoizeParts } from "../discovery/memoize-parts.ts";
-import { type Dialect, type DocumentEntries, type Entry, openApi3, swagger } from "./dialects.ts";
+import { type Dialect, type DocumentEntries, dialectOf, type Entry } from "./dialects.ts";
 import { capitalized, groupIdentifier, type Operation, patch } from "./operation.ts";
 import { pathsOf } from "./operations.ts";
 import { objectMedia } from "./printing.ts";
@@ -63,7 +63,7 @@ export const openApiV3Documents = memoizeContent((catalog): ReadonlyMap<string, 
   const { domain } = catalog;
   const documents = new Map<string, OpenApiEntry>();
   const add = (address: string, source: () => DocumentSource) =>
-    documents.set(address, entryOf(lazily(() => printSource(openApi3, source()))));
+    documents.set(address, entryOf(lazily(() => printSource(dialectOf("v3", catalog), source()))));
   add("api", coreVersionsSource);
   add("apis", groupListSource);
   add("version", versionInfoSource);
@@ -72,7 +72,10 @@ export const openApiV3Documents = memoizeContent((catalog): ReadonlyMap<string, 
     const base = group.name === "" ? "api" : `apis/${group.name}`;
     if (group.name !== "" && !isCustom(group)) add(base, () => groupSource(group, domain));
     for (const served of group.versions) {
-      documents.set(`${base}/${served.version}`, versionEntry(served)(domain));
+      documents.set(
+        `${base}/${served.version}`,
+        versionEntry(served)(domain)(dialectOf("v3", catalog)),
+      );
     }
   }
   return documents;
@@ -87,16 +90,19 @@ function entryOf(document: () => Promise<OpenApiDocument>): OpenApiEntry {
 }
 
 const versionEntry = memoize((served: ServedVersion) =>
-  memoize((domain: Domain): OpenApiEntry => {
-    const print = () => printSource(openApi3, versionSource(served, domain));
-    const [first] = served.resources;
-    if (first?.kind.custom === undefined) {
-      return entryOf(() => versionDocuments(identityOf(domain, served.resources), print));
-    }
-    const hash = lazily(() => customHash(served));
-    const document = sharedWhileUsed(async () => ({ ...(await print()), hash: hash() }));
-    return { hash: async () => hash(), document };
-  }),
+  memoize((domain: Domain) =>
+    memoize((dialect: Dialect): OpenApiEntry => {
+      const print = () => printSource(dialect, versionSource(served, domain));
+      const [first] = served.resources;
+      if (first?.kind.custom === undefined) {
+        const identity = [dialect, ...identityOf(domain, served.resources)];
+        return entryOf(() => versionDocuments(identity, print));
+      }
+      const hash = lazily(() => customHash(served));
+      const document = sharedWhileUsed(async () => ({ ...(await print()), hash: hash() }));
+      return { hash: async () => hash(), document };
+    }),
+  ),
 );
 
 /**
@@ -120,7 +126,7 @@ const swaggerPaths = memoizeParts<readonly Entry[]>();
 
 /** The Swagger 2.0 document of the whole API, built once for concurrent requests. */
 export const openApiV2Document = memoizeContent(async (catalog): Promise<OpenApiDocument> =>
-  printDocument(swagger, await openApiV2Entries(catalog)),
+  printDocument(dialectOf("v2", catalog), await openApiV2Entries(catalog)),
 );
 
 /** The contents of the Swagger 2.0 document. */
@@ -138,7 +144,7 @@ export const openApiV2Entries = memoizeContent((catalog): Promise<DocumentEntrie
     // Last, to replace those of the other sources, which are for one group version each.
     { paths: [], roots: sharedRoots(served, domain) },
   ];
-  return entriesOf(swagger, {
+  return entriesOf(dialectOf("v2", catalog), {
     paths: sources.flatMap(({ paths }) => paths),
     roots: sources.flatMap(({ roots }) => roots),
   });
@@ -262,7 +268,7 @@ function versionSource(served: ServedVersion, domain: Domain): DocumentSource {
 function pathsOfResource(resource: Resource, domain: Domain): PathSource {
   return (dialect) => {
     const print = () => pathsOf(resource, domain).map(dialect.path);
-    return dialect === swagger ? swaggerPaths(identityOf(domain, [resource]), print) : print();
+    return dialect.version === "v2" ? swaggerPaths(identityOf(domain, [resource]), print) : print();
   };
 }
 

@@ -3,7 +3,7 @@ import { mergeSpecs, type RemoteSpec } from "#aggregator";
 import { memoize } from "#base";
 import type { Catalog } from "#meta";
 import { memoizeContent } from "../discovery/memoize-parts.ts";
-import { type Entry, RemoteEntry, swagger } from "./dialects.ts";
+import { type Entry, RemoteEntry, dialectOf } from "./dialects.ts";
 import {
   type OpenApiDocument,
   openApiV2Document,
@@ -39,7 +39,7 @@ const merged = memoizeContent((catalog) =>
     for (const [name, text] of added.definitions) {
       schemasByName.set(name, new RemoteEntry(name, text, definitionsV2));
     }
-    return printDocument(swagger, {
+    return printDocument(dialectOf("v2", catalog), {
       info,
       paths: sortedByName(pathsByName.values()),
       schemas: sortedByName(schemasByName.values()),

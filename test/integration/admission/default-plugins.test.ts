@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createAdmission, enabledPlugins } from "#admission";
 import { Catalog, domainOf } from "#meta";
-import { builtinKinds } from "#api";
+import { builtinKinds, featureGates } from "#api";
 import type { Registry } from "#registry";
 import type { Authorizer } from "#request";
 import {
@@ -18,7 +18,7 @@ async function admitting(authorizer = allowAll): Promise<TestRegistry> {
   const { mutating, validating } = createAdmission({
     catalog: new Catalog(builtinKinds, domainOf(), () => true),
     registry: () => late.registry!,
-    gates: () => false,
+    gates: featureGates(new Map()),
     plugins: enabledPlugins({}),
     clock: new TestClock(),
     authorizer,
@@ -215,7 +215,7 @@ describe("admission", () => {
     const strict = createAdmission({
       catalog: test.catalog,
       registry: () => test.registry,
-      gates: () => false,
+      gates: featureGates(new Map()),
       plugins: enabledPlugins({}),
       clock: test.clock,
       authorizer: denying,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import http2 from "node:http2";
 import https from "node:https";
-import { builtinKinds } from "#api";
+import { builtinKinds, featureGates } from "#api";
 import { systemClock } from "#base";
 import { Catalog, domainOf } from "#meta";
 import { createAuthority, issueCertificate } from "#pki";
@@ -50,7 +50,7 @@ class Stand {
       store: objectStore(backend, { root: "/registry" }),
       catalog,
       clock: systemClock,
-      gates: () => false,
+      gates: featureGates(new Map()),
       storageMediaType: "json",
       eventTtlSeconds: 3600,
       minRequestTimeoutMs,

@@ -26,7 +26,7 @@ export function prepareNewPod(pod: Pod, context: HookContext): void {
   if ((spec.terminationGracePeriodSeconds ?? 0) < 0) spec.terminationGracePeriodSeconds = 1;
   dropGatedPodFields(spec, undefined, context.gate);
   setSchedulingGated(pod, context.now);
-  selectByOwnLabels(pod);
+  selectByOwnLabels(pod, context);
   applyAppArmorAnnotations(pod, context);
 }
 
@@ -47,7 +47,7 @@ function setSchedulingGated({ spec, status }: Pod, now: number): void {
 }
 
 /** Adds matchLabelKeys as requirements on the pod's own label values to label selectors. */
-function selectByOwnLabels({ metadata, spec }: Pod): void {
+function selectByOwnLabels({ metadata, spec }: Pod, { gate }: HookContext): void {
   const require = (
     selector: Selector | undefined,
     keys: readonly string[] | undefined,
@@ -72,7 +72,8 @@ function selectByOwnLabels({ metadata, spec }: Pod): void {
       require(term.labelSelector, term.mismatchLabelKeys, "NotIn");
     }
   }
-  for (const constraint of spec.topologySpreadConstraints ?? []) {
+  const mergesSpread = gate("MatchLabelKeysInPodTopologySpreadSelectorMerge");
+  for (const constraint of mergesSpread ? (spec.topologySpreadConstraints ?? []) : []) {
     require(constraint.labelSelector, constraint.matchLabelKeys, "In");
   }
 }

@@ -9,6 +9,7 @@ const spec = {
   resourceClaims: [{ name: "c", resourceClaimName: "r" }],
 };
 const gates = [
+  "DynamicResourceAllocation",
   "DRAExtendedResource",
   "InPlacePodVerticalScaling",
   "PodObservedGenerationTracking",

@@ -27,7 +27,7 @@ type Template = Pick<PodTemplateSpec, "metadata" | "spec">;
 export function podWarnings(
   template: Template,
   path: Path | undefined,
-  { domain }: Pick<HookContext, "domain">,
+  { domain, gate }: Pick<HookContext, "domain" | "gate">,
 ): readonly string[] {
   const root = path ?? Path.root;
   const { spec } = template;
@@ -37,7 +37,7 @@ export function podWarnings(
     ...annotationWarnings(template, root, domain),
     ...(spec.volumes ?? []).flatMap((volume, index) =>
       hasOldSource(volume) || volume.ephemeral !== undefined
-        ? volumeWarnings(volume, specPath.child("volumes").index(index))
+        ? volumeWarnings(volume, specPath.child("volumes").index(index), gate)
         : none,
     ),
     ...projectionWarnings(spec.volumes ?? []),
@@ -162,11 +162,15 @@ function hasOldSource(volume: Volume): boolean {
 /** Field of the source -> name in warnings, where they differ. */
 const otherNames: Readonly<Record<string, string>> = { storageos: "storageOS" };
 
-function volumeWarnings(volume: Volume, path: Path): readonly string[] {
+function oldSourceText(source: string, message: string, gate: HookContext["gate"]): string {
+  return source === "gitRepo" && gate("GitRepoVolumeDriver") ? "deprecated in v1.11" : message;
+}
+
+function volumeWarnings(volume: Volume, path: Path, gate: HookContext["gate"]): readonly string[] {
   const old = [...oldSources].flatMap(([source, message]) =>
     volume[source as keyof Volume] === undefined
       ? []
-      : [`${path.child(otherNames[source] ?? source)}: ${message}`],
+      : [`${path.child(otherNames[source] ?? source)}: ${oldSourceText(source, message, gate)}`],
   );
   const template = volume.ephemeral?.volumeClaimTemplate;
   if (template === undefined) return old;

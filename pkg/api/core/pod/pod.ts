@@ -45,8 +45,7 @@ function syncPodIPs({ status }: Pod): void {
 
 /** Validates rules that apply on creation and update. */
 function checkPod(pod: Pod, problems: Problems, context: HookContext): void {
-  const { domain } = context;
-  checkPodAnnotations(pod, annotationsPath, { domain, problems });
+  checkPodAnnotations(pod, annotationsPath, { ...context, problems });
   const podName = pod.metadata.name ?? "";
   validatePodSpec(pod.spec, specPath, { podName, problems, context });
   checkTokens(pod, problems);
@@ -108,7 +107,7 @@ function checkFixedAnnotations(
   for (const key of sortedKeys(now)) {
     if (entry(before, key) === undefined) refuse(key, "may not add");
   }
-  checkPodAnnotations(pod, annotationsPath, { domain: context.domain, problems });
+  checkPodAnnotations(pod, annotationsPath, { ...context, problems });
 }
 
 function validateUpdate(pod: Pod, old: Pod, problems: Problems, context: HookContext): void {

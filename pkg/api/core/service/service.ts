@@ -109,6 +109,7 @@ export const service = kind(serviceV1, {
   ],
   rules: {
     name: "dns-1035-label",
+    relaxedName: { gate: "RelaxedServiceNameValidation", name: "dns-label" },
     createOnUpdate: true,
     deleteReturnsObject: true,
   },

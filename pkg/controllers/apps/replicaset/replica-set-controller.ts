@@ -1,4 +1,5 @@
 import { type Informer, objectKey, type WorkQueue, CoreEventRecorder } from "#client";
+import { featureGates } from "#api";
 import { type Pod, pods as podHandle, type ReplicaSetStatus } from "#kinds";
 import { isNotFound } from "#meta";
 import { type ControllerContext, isTerminating, newWorkQueue } from "../../controller-context.ts";
@@ -25,28 +26,35 @@ import { deletionAgeRatio } from "./replica-set-metrics.ts";
 /** Maximum number of pods that one sync creates or deletes; the next one waits for the informer. */
 const burstReplicas = 500;
 
-export interface ReplicaSetOptions {
+interface DeletionOptions {
+  /** Whether a feature gate is enabled; absent = the defaults of Kubernetes 1.34. */
+  readonly gates?: (name: string) => boolean;
+}
+
+export interface ReplicaSetOptions extends DeletionOptions {
   readonly replicaSetWorkers: number;
 }
 
-export interface ReplicationControllerOptions {
+export interface ReplicationControllerOptions extends DeletionOptions {
   readonly replicationControllerWorkers: number;
 }
 
 /** Maintains the number of pods of each ReplicaSet. */
 export async function runReplicaSetController(
   context: ControllerContext,
-  { replicaSetWorkers }: ReplicaSetOptions,
+  { replicaSetWorkers, gates }: ReplicaSetOptions,
 ): Promise<void> {
-  await new ReplicaController(context, replicaSetKind).run(replicaSetWorkers);
+  await new ReplicaController(context, replicaSetKind, gates).run(replicaSetWorkers);
 }
 
 /** Maintains the number of pods of each ReplicationController. */
 export async function runReplicationController(
   context: ControllerContext,
-  { replicationControllerWorkers }: ReplicationControllerOptions,
+  { replicationControllerWorkers, gates }: ReplicationControllerOptions,
 ): Promise<void> {
-  await new ReplicaController(context, replicationControllerKind).run(replicationControllerWorkers);
+  await new ReplicaController(context, replicationControllerKind, gates).run(
+    replicationControllerWorkers,
+  );
 }
 
 class ReplicaController<T extends ReplicaWorkload> {
@@ -63,6 +71,7 @@ class ReplicaController<T extends ReplicaWorkload> {
   constructor(
     private readonly context: ControllerContext,
     private readonly kind: ReplicaKind<T>,
+    private readonly gates: (name: string) => boolean = featureGates(new Map()),
   ) {
     const { informers, client, clock } = context;
     this.queue = newWorkQueue(context, kind.queue);
@@ -173,7 +182,12 @@ class ReplicaController<T extends ReplicaWorkload> {
     const { clock, client } = this.context;
     const now = clock.now();
     const colocated = this.relatedPodsByNode(workload);
-    const sorted = inDeletionOrder(pods, { colocated, now, domain: client.domain });
+    const sorted = inDeletionOrder(pods, {
+      colocated,
+      now,
+      domain: client.domain,
+      hasCost: this.gates("PodDeletionCost"),
+    });
     const chosen = sorted.slice(0, count);
     this.observeAgeRatios(pods, chosen, now);
     return chosen;

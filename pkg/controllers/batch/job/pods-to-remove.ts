@@ -13,7 +13,7 @@ import { isIndexed } from "./job-spec.ts";
 export function podsToRemove(state: JobState, count: number, domain: Domain): readonly Pod[] {
   const { active, names, spec, now } = state;
   const ordered = (pods: readonly Pod[]) =>
-    inDeletionOrder(pods, { colocated: new Map(), now, domain });
+    inDeletionOrder(pods, { colocated: new Map(), now, domain, hasCost: false });
   const { removed, left } = isIndexed(spec)
     ? splitByIndex(state, ordered)
     : { removed: [], left: active };

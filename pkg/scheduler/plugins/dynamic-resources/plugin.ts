@@ -220,7 +220,7 @@ class DynamicResources {
       nodeMatches: (selector, node) => matchesTerms(termsOf(selector), node),
       newShareId: () => random.uuid(),
     });
-    const timeoutMs = this.args.filterTimeoutMs;
+    const timeoutMs = devices.limitsFilterTime ? this.args.filterTimeoutMs : 0;
     return new NodeSearches({ allocator, claims, clock: realClock(clock), timeoutMs });
   }
 

@@ -1,7 +1,7 @@
 /** Validation of well-known pod annotations, most of which fields have replaced. */
 import { memoize } from "#base";
 import type { Path, Problems } from "#schema";
-import { type Domain, resolve } from "#meta";
+import { type Domain, type HookContext, resolve } from "#meta";
 import { entry, sortedKeys } from "../../../strategy.ts";
 import { allContainers, eachContainer } from "./pod-containers.ts";
 import type { PodTemplateSpec } from "./pod-spec.ts";
@@ -33,7 +33,7 @@ interface AnnotationContext {
 export function checkPodAnnotations(
   { metadata, spec }: Pick<PodTemplateSpec, "metadata" | "spec">,
   path: Path,
-  { domain, problems }: AnnotationContext,
+  { domain, gate, problems }: AnnotationContext & Pick<HookContext, "gate">,
 ): void {
   const { annotations } = metadata;
   const keys = annotationKeys(domain);
@@ -43,7 +43,7 @@ export function checkPodAnnotations(
     problems.invalid(path.key(keys.mirror), mirror, detail);
   }
   const cost = entry(annotations, keys.deletionCost);
-  if (cost !== undefined && !isInt32(cost)) {
+  if (cost !== undefined && gate("PodDeletionCost") && !isInt32(cost)) {
     problems.invalid(path.key(keys.deletionCost), cost, "must be a 32bit integer");
   }
   for (const key of sortedKeys(annotations)) {

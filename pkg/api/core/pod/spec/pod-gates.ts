@@ -1,4 +1,4 @@
-/** Fields of pods that require feature gates which are off by default. */
+/** Fields of pods that are dropped while their feature gates are off. */
 import { allContainers } from "./pod-containers.ts";
 import type { Container } from "../container/containers.ts";
 import type { PodSpec } from "./pod-spec.ts";
@@ -94,7 +94,44 @@ const gated: readonly GatedField[] = [
       }
     },
   },
+  {
+    gate: "DynamicResourceAllocation",
+    isUsed: ({ resourceClaims }) => (resourceClaims ?? []).length > 0,
+    drop: (spec) => {
+      delete spec.resourceClaims;
+      for (const { resources } of allContainers(spec)) delete resources?.claims;
+    },
+  },
+  {
+    gate: "MatchLabelKeysInPodTopologySpread",
+    isUsed: (spec) => (spec.topologySpreadConstraints ?? []).some(hasLabelKeys),
+    drop: (spec) => {
+      for (const constraint of spec.topologySpreadConstraints ?? [])
+        delete constraint.matchLabelKeys;
+    },
+  },
+  {
+    gate: "PodLevelResources",
+    isUsed: ({ resources }) => resources !== undefined,
+    drop: (spec) => delete spec.resources,
+  },
+  {
+    gate: "ProcMountType",
+    isUsed: (spec) => allContainers(spec).some((each) => each.securityContext?.procMount),
+    drop: (spec) => {
+      for (const { securityContext } of allContainers(spec)) delete securityContext?.procMount;
+    },
+  },
+  {
+    gate: "SELinuxChangePolicy",
+    isUsed: ({ securityContext }) => securityContext?.seLinuxChangePolicy !== undefined,
+    drop: ({ securityContext }) => delete securityContext?.seLinuxChangePolicy,
+  },
 ];
+
+function hasLabelKeys({ matchLabelKeys }: { readonly matchLabelKeys?: readonly string[] }) {
+  return (matchLabelKeys ?? []).length > 0;
+}
 
 /** Removes gated volumes with their mounts. */
 function dropImageVolumes(spec: PodSpec): void {
@@ -141,6 +178,12 @@ export function dropGatedStatusFields(status: Status, old: Status, gate: Gate): 
   for (const each of containerStatusesOf(status)) {
     if (!isResized && !gate("InPlacePodVerticalScaling")) delete each.allocatedResources;
     if (!gate("ResourceHealthStatus")) delete each.allocatedResourcesStatus;
+  }
+  const tracksGeneration = ({ observedGeneration, conditions = [] }: Status) =>
+    [observedGeneration, ...conditions.map((each) => each.observedGeneration)].some(Boolean);
+  if (!gate("PodObservedGenerationTracking") && !tracksGeneration(old)) {
+    delete status.observedGeneration;
+    for (const condition of status.conditions ?? []) delete condition.observedGeneration;
   }
   if (old.extendedResourceClaimStatus !== undefined || gate("DRAExtendedResource")) return;
   delete status.extendedResourceClaimStatus;

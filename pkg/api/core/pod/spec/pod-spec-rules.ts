@@ -148,12 +148,12 @@ export function validateTemplateMetadata(
   template: PodTemplateSpec,
   path: Path,
   problems: Problems,
-  { domain }: Context,
+  { domain, gate }: Context,
 ): void {
   const { labels = {}, annotations = {} } = template.metadata;
   checkLabels(labels, path.child("labels"), problems);
   checkAnnotations(annotations, path.child("annotations"), problems);
-  checkPodAnnotations(template, path.child("annotations"), { domain, problems });
+  checkPodAnnotations(template, path.child("annotations"), { domain, gate, problems });
 }
 
 /**

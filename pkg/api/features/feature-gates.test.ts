@@ -7,7 +7,7 @@ import {
   featureStages,
   gatesWithoutEffect,
 } from "./feature-gates.ts";
-import { builtinKinds } from "./index.ts";
+import { builtinKinds } from "../index.ts";
 
 function gates(text = "") {
   const pairs = text.split(",").filter(Boolean);
@@ -19,8 +19,8 @@ describe("feature gates", () => {
     ["HPAScaleToZero", false],
     ["ImageVolume", false],
     ["UserNamespacesSupport", true],
-    ["ServerSideApply", true],
-    ["DynamicKubeletConfig", false],
+    ["ServiceTrafficDistribution", true],
+    ["KMSv1", false],
     ["NoSuchGate", false],
   ];
   for (const [name, on] of defaults) {
@@ -36,11 +36,14 @@ describe("feature gates", () => {
   });
 
   const mistakes: readonly (readonly [string, RegExp])[] = [
-    ["NoSuchGate=true", /^--feature-gates: unknown feature gate NoSuchGate$/],
-    ["HPAScaleToZero=yes", /HPAScaleToZero=yes must be true or false$/],
+    ["NoSuchGate=true", /^--feature-gates: unrecognized feature gate: NoSuchGate$/],
     [
-      "ServerSideApply=false",
-      /cannot set feature gate ServerSideApply to false, .* locked to true$/,
+      "HPAScaleToZero=yes",
+      /invalid value of HPAScaleToZero=yes, err: strconv.ParseBool: parsing "yes": invalid syntax$/,
+    ],
+    [
+      "ServiceTrafficDistribution=false",
+      /cannot set feature gate ServiceTrafficDistribution to false, feature is locked to true$/,
     ],
   ];
   for (const [text, sentence] of mistakes) {
@@ -70,13 +73,16 @@ describe("feature gates", () => {
 describe("settings of feature gates", () => {
   it("have an effect, or are reported as unused when set", () => {
     const settings = new Map([
-      ["OpenAPIEnums", "false"],
-      ["RemainingItemCount", "true"],
+      ["ContextualLogging", "false"],
+      ["LoggingBetaOptions", "true"],
       ["ImageVolume", "true"],
       ["AllAlpha", "false"],
       ["InformerResourceVersion", "true"],
     ]);
-    assert.deepEqual(gatesWithoutEffect(settings), ["OpenAPIEnums", "InformerResourceVersion"]);
+    assert.deepEqual(gatesWithoutEffect(settings), [
+      "ContextualLogging",
+      "InformerResourceVersion",
+    ]);
   });
 });
 
@@ -102,7 +108,7 @@ function gatesOfKinds(): ReadonlySet<string> {
 }
 
 function sources(): readonly string[] {
-  const folder = import.meta.dirname;
+  const folder = path.dirname(import.meta.dirname);
   return readdirSync(folder, { recursive: true, encoding: "utf8" })
     .filter((file) => file.endsWith(".ts") && !file.endsWith(".test.ts"))
     .map((file) => readFileSync(path.join(folder, file), "utf8"));
