@@ -133,26 +133,33 @@ function subresources(resource: Resource, catalog: Catalog): SubresourceEntry[] 
 /** Versions of the aggregated discovery document. */
 export type AggregatedVersion = "v2" | "v2beta1";
 
+/** Group and version of an aggregated discovery document: its `apiVersion`. */
+export interface AggregatedType {
+  /** That of the request: of the API domain, or `apidiscovery.k8s.io`, which clients have compiled in. */
+  readonly group: string;
+  readonly version: AggregatedVersion;
+}
+
 /** Aggregated discovery of `/api` (only the core group) or `/apis` (all others). */
 export function groupDiscoveryList(
   view: DiscoveryView,
   core: boolean,
-  version: AggregatedVersion,
+  type: AggregatedType,
 ): Document {
   const { catalog } = view;
   const items = aggregatedGroups(view, core).map(({ name, versions }) => ({
     ...groupMetadata(name),
     versions: versions.map((each) => encodedVersion(each, catalog).value),
   }));
-  return listOf(catalog, version, items);
+  return listOf(type, items);
 }
 
 function aggregatedGroups(view: DiscoveryView, core: boolean): readonly DiscoveredGroup[] {
   return discoveredGroups(view).aggregated.filter((group) => (group.name === "") === core);
 }
 
-function listOf(catalog: Catalog, version: AggregatedVersion, items: readonly unknown[]): Document {
-  const apiVersion = `${discoveryGroup(catalog)}/${version}`;
+function listOf({ group, version }: AggregatedType, items: readonly unknown[]): Document {
+  const apiVersion = `${group}/${version}`;
   return { kind: "APIGroupDiscoveryList", apiVersion, metadata: {}, items };
 }
 
@@ -167,10 +174,10 @@ function groupMetadata(name: string) {
 export function groupDiscoveryText(
   view: DiscoveryView,
   core: boolean,
-  version: AggregatedVersion,
+  type: AggregatedType,
 ): string {
   const { catalog } = view;
-  const { items: _items, ...rest } = listOf(catalog, version, []);
+  const { items: _items, ...rest } = listOf(type, []);
   const groups = aggregatedGroups(view, core).map(({ name, versions }) => {
     const texts = versions.map((each) => encodedVersion(each, catalog).text);
     return `${openObject(groupMetadata(name))},"versions":[${texts.join(",")}]}`;
@@ -203,8 +210,8 @@ const encodedServed = memoize((served: ServedVersion) =>
   memoize((catalog: Catalog): EncodedVersion => encoded(versionDiscovery(served, catalog))),
 );
 
-export function discoveryGroup(catalog: Catalog): string {
-  return resolve("apidiscovery.{api}", catalog.domain);
+export function discoveryGroup({ domain }: Pick<Catalog, "domain">): string {
+  return resolve("apidiscovery.{api}", domain);
 }
 
 function versionDiscovery(served: ServedVersion, catalog: Catalog) {

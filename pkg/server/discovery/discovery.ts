@@ -2,8 +2,9 @@
 import { createHash } from "node:crypto";
 import type { DiscoverySnapshot } from "#aggregator";
 import { memoize } from "#base";
+import { kubernetes } from "#meta";
 import {
-  type AggregatedVersion,
+  type AggregatedType,
   apiGroup,
   apiGroupList,
   apiResourceList,
@@ -93,9 +94,8 @@ function findDocument(view: DiscoveryView, parts: readonly string[]): FoundDocum
 
 const formats: readonly Format[] = ["json", "yaml", "protobuf"];
 
-interface AggregatedMediaType {
+interface AggregatedMediaType extends AggregatedType {
   readonly format: Format;
-  readonly version: AggregatedVersion;
 }
 
 /** The preferred media type of aggregated discovery that `Accept` names, if any. */
@@ -103,15 +103,16 @@ function negotiateAggregated(
   accept: string | undefined,
   { catalog, servesBeta }: DiscoveryView,
 ): AggregatedMediaType | undefined {
-  const group = discoveryGroup(catalog);
+  const groups = [discoveryGroup(catalog), discoveryGroup({ domain: kubernetes })];
   for (const clause of parseAccept(accept ?? "")) {
     const { parameters } = clause;
     const version = parameters.get("v");
-    if (parameters.get("g") !== group) continue;
+    const group = parameters.get("g") ?? "";
+    if (!groups.includes(group)) continue;
     if (version !== "v2" && !(servesBeta && version === "v2beta1")) continue;
     if (parameters.get("as") !== "APIGroupDiscoveryList") continue;
     const format = formats.find((each) => covers(clause, mediaTypes[each]));
-    if (format !== undefined) return { format, version };
+    if (format !== undefined) return { format, group, version };
   }
   return undefined;
 }
@@ -122,9 +123,9 @@ interface AggregatedRequest extends AggregatedMediaType {
 }
 
 function aggregatedResponse(view: DiscoveryView, request: AggregatedRequest): DocumentResponse {
-  const { core, format, version } = request;
+  const { core, format, group, version } = request;
   const { text, etag } = aggregated(view.catalog)(view.registered)[core ? "core" : "others"]();
-  const parameters = `g=${discoveryGroup(view.catalog)};v=${version};as=APIGroupDiscoveryList`;
+  const parameters = `g=${group};v=${version};as=APIGroupDiscoveryList`;
   const headers = {
     "content-type": `${mediaTypes[format]};${parameters}`,
     etag,
@@ -135,11 +136,12 @@ function aggregatedResponse(view: DiscoveryView, request: AggregatedRequest): Do
   if (request.ifNoneMatch === etag) {
     return { status: 304, headers: { etag, vary: "Accept" }, body: new Uint8Array(), methods };
   }
-  const json = () => (version === "v2" ? text : groupDiscoveryText(view, core, version));
+  const isCached = version === "v2" && group === discoveryGroup(view.catalog);
+  const json = () => (isCached ? text : groupDiscoveryText(view, core, request));
   const body =
     format === "json"
       ? Buffer.from(`${json()}\n`)
-      : encodeDocument(groupDiscoveryList(view, core, version), format);
+      : encodeDocument(groupDiscoveryList(view, core, request), format);
   return { status: 200, headers, body, methods };
 }
 
@@ -149,7 +151,10 @@ const aggregated = memoizeContent((catalog) =>
     const view = { catalog, registered, servesBeta: false };
     const tagged = (core: boolean) =>
       lazily(() => {
-        const text = groupDiscoveryText(view, core, "v2");
+        const text = groupDiscoveryText(view, core, {
+          group: discoveryGroup(catalog),
+          version: "v2",
+        });
         const digest = createHash("sha512").update(text).digest("hex");
         return { text, etag: `"${digest.toUpperCase()}"` };
       });

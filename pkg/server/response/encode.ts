@@ -267,8 +267,8 @@ export function itemMessageBytes(item: Item, messages: CacheBudget): number {
 /** Field number of `items` in every list message. */
 export const listItemsField = 2;
 
-export function partialTypeMeta(as: Transform, metaGroup: string): TypeMeta {
-  return { kind: "PartialObjectMetadata", apiVersion: `${metaGroup}/${as.version}` };
+export function partialTypeMeta({ group, version }: Transform): TypeMeta {
+  return { kind: "PartialObjectMetadata", apiVersion: `${group}/${version}` };
 }
 
 /** PartialObjectMetadata of an object. */

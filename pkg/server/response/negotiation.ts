@@ -1,4 +1,11 @@
-import { badRequest, genericFailure, notAcceptable, unsupportedMediaType } from "#meta";
+import {
+  badRequest,
+  genericFailure,
+  kubernetes,
+  metaGroupOf,
+  notAcceptable,
+  unsupportedMediaType,
+} from "#meta";
 import { notRepresentable } from "./failures.ts";
 
 /** Serialization formats of request and response bodies. */
@@ -18,7 +25,8 @@ const streamTypes = streamFormats.map((format) => `${mediaTypes[format]};stream=
 /** Another kind that a client requested with `;as=`. */
 export interface Transform {
   readonly kind: "Table" | "PartialObjectMetadata" | "PartialObjectMetadataList";
-  /** Version of the group meta.k8s.io. */
+  /** That of the request: `meta.<API domain>`, or `meta.k8s.io`, which kubectl has compiled in. */
+  readonly group: string;
   readonly version: "v1" | "v1beta1";
 }
 
@@ -157,15 +165,16 @@ function applyParameters(
   if (kind === undefined && group === undefined && version === undefined) {
     return { format, as: undefined, pretty };
   }
-  if (offer === "status" || group !== metaGroup) return undefined;
+  if (offer === "status" || group === undefined) return undefined;
+  if (group !== metaGroup && group !== metaGroupOf(kubernetes)) return undefined;
   if (version !== "v1" && version !== "v1beta1") return undefined;
   switch (kind) {
     case "Table":
       if (format === "protobuf" || offer === "virtual") return undefined;
-      return { format, as: { kind, version }, pretty };
+      return { format, as: { kind, group, version }, pretty };
     case "PartialObjectMetadata":
     case "PartialObjectMetadataList":
-      return { format, as: { kind, version }, pretty };
+      return { format, as: { kind, group, version }, pretty };
     default:
       return undefined;
   }

@@ -8,7 +8,6 @@ import type { IncludeObject, Transform } from "./negotiation.ts";
 export interface TableView {
   readonly as: Transform;
   readonly include: IncludeObject;
-  readonly metaGroup: string;
   /** Time in ms since 1970 from which ages are computed. */
   readonly now: number;
 }
@@ -33,7 +32,7 @@ export function tableHead(
   );
   const head = {
     kind: "Table",
-    apiVersion: `${view.metaGroup}/${view.as.version}`,
+    apiVersion: `${view.as.group}/${view.as.version}`,
     metadata,
     columnDefinitions: columns ? definitions : null,
   };
@@ -68,7 +67,7 @@ export function objectRowJson(resource: Resource, object: any, view: TableView):
 }
 
 function metadataRow(cells: string, metadata: unknown, view: TableView): string {
-  const partial = partialJson(metadata, partialTypeMeta(view.as, view.metaGroup));
+  const partial = partialJson(metadata, partialTypeMeta(view.as));
   return `{"cells":${cells},"object":${partial}}`;
 }
 

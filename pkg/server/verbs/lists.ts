@@ -52,7 +52,6 @@ interface ListShape {
 export interface ListView extends Negotiated, EncodingCaches {
   readonly resource: Resource;
   readonly table: TableView | undefined;
-  readonly metaGroup: string;
 }
 
 /**
@@ -159,7 +158,7 @@ function shapeOf(view: ListView): ListShape {
   if (view.format === "yaml") return yamlShape(view);
   if (view.table !== undefined) return jsonTable(view.resource, view.table);
   if (view.as === undefined) return jsonList(view.resource);
-  return jsonPartialList(view.as, view.metaGroup);
+  return jsonPartialList(view.as);
 }
 
 function jsonList(resource: Resource): ListShape {
@@ -179,8 +178,8 @@ function shownFacts({ kind }: Resource, facts: ListFacts): ListFacts {
   return kind.custom === undefined ? facts : { continue: "", ...facts };
 }
 
-function jsonPartialList(as: Transform, metaGroup: string): ListShape {
-  const typeMeta = partialTypeMeta(as, metaGroup);
+function jsonPartialList(as: Transform): ListShape {
+  const typeMeta = partialTypeMeta(as);
   return {
     head: (facts, empty) =>
       `{"kind":"${as.kind}","apiVersion":"${typeMeta.apiVersion}",` +
@@ -216,7 +215,7 @@ function yamlShape(view: ListView): ListShape {
       tail: () => "",
     };
   }
-  const partial = view.as === undefined ? undefined : partialTypeMeta(view.as, view.metaGroup);
+  const partial = view.as === undefined ? undefined : partialTypeMeta(view.as);
   const kind = view.as?.kind ?? resource.kind.listKind;
   const memberTypeMeta = resource.kind.custom === undefined ? undefined : typeMetaOf(resource);
   return {
@@ -276,11 +275,11 @@ async function writeProtobufList(
   const facts = listFactsBytes(factsOf(list));
   const metadata = new WireWriter().bytes(listMetadataField, facts).finish();
   size += metadata.byteLength;
-  const { resource, as, metaGroup } = view;
+  const { resource, as } = view;
   const typeMeta =
     as === undefined
       ? { kind: resource.kind.listKind, apiVersion: resource.groupVersion }
-      : { kind: as.kind, apiVersion: `${metaGroup}/${as.version}` };
+      : { kind: as.kind, apiVersion: `${as.group}/${as.version}` };
   const { head, tail } = envelopeAround(typeMeta, size);
   await writer.write(head);
   await writer.write(metadata);

@@ -41,14 +41,10 @@ export interface SendOptions {
 
 /** Writes objects, lists and Statuses in the form that the client has negotiated. */
 export class VerbResponse {
-  readonly metaGroup: string;
-
   constructor(
     private readonly parts: VerbParts,
     private readonly request: VerbRequest,
-  ) {
-    this.metaGroup = metaGroupOf(parts.catalog.domain);
-  }
+  ) {}
 
   /** Chooses the media type of the response by the header Accept; throws 406. */
   negotiate(offer: Offer): Negotiated {
@@ -62,7 +58,7 @@ export class VerbResponse {
   tableView({ as }: Negotiated): TableView | undefined {
     if (as?.kind !== "Table") return undefined;
     const include = includeObject(this.request.query.get("includeObject"));
-    return { as, include, metaGroup: this.metaGroup, now: this.parts.clock.now() };
+    return { as, include, now: this.parts.clock.now() };
   }
 
   /** Headers with the warnings and that of a deprecated version. */
@@ -101,10 +97,9 @@ export class VerbResponse {
     const writer = new ResponseWriter(exchange.response, options);
     const pretty = this.isPretty(negotiated);
     const { resource } = route;
-    const { metaGroup } = this;
     const messages = messagesOf(this.parts.limits);
     const listChunks = listChunkCacheOf(this.parts.limits);
-    const view = { resource, table, metaGroup, messages, listChunks, ...negotiated, pretty };
+    const view = { resource, table, messages, listChunks, ...negotiated, pretty };
     try {
       await writeList(writer, list, view);
     } finally {
@@ -152,7 +147,7 @@ export class VerbResponse {
     if (as.kind === "PartialObjectMetadataList") throw noListRequested(item.resource);
     const table = this.tableView(negotiated);
     if (table === undefined) {
-      const typeMeta = partialTypeMeta(as, this.metaGroup);
+      const typeMeta = partialTypeMeta(as);
       return partialPieces(metadataAlone(item), typeMeta, format);
     }
     const { resourceVersion } = item.object.metadata;

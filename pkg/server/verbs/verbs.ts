@@ -125,7 +125,6 @@ class VerbRun {
         ...negotiated,
         resource: route.resource,
         table,
-        metaGroup: this.response.metaGroup,
         messages: messagesOf(this.parts.limits),
         initialEventsEnd: `${this.domain.api}/initial-events-end`,
       };

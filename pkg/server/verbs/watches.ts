@@ -30,7 +30,6 @@ import {
 export interface WatchView extends Negotiated {
   readonly resource: Resource;
   readonly table: TableView | undefined;
-  readonly metaGroup: string;
   /** Budget of the frames that are cached with their events. */
   readonly messages: CacheBudget;
   /** Key of the annotation that marks the end of the initial events. */
@@ -64,7 +63,8 @@ class EventEncoder {
 
   constructor(private readonly view: WatchView) {
     const { format, as, table } = view;
-    this.form = table === undefined ? `${format} ${as?.kind ?? ""} ${as?.version ?? ""}` : "";
+    const words = as === undefined ? [format] : [format, as.kind, as.group, as.version];
+    this.form = table === undefined ? words.join(" ") : "";
   }
 
   /**
@@ -125,16 +125,16 @@ class EventEncoder {
   }
 
   private jsonObject(event: ItemEvent): Pieces {
-    const { resource, as, table, metaGroup } = this.view;
+    const { resource, as, table } = this.view;
     if (event.type === "ERROR") return [errorJson(event.status)];
     if (table !== undefined) return [this.tableOf(event, table)];
     if (event.type === "BOOKMARK") {
       const object = this.bookmark(event);
       if (as === undefined) return [toJson(resource.struct, object, typeMetaOf(resource))];
-      return partialPieces(object.metadata, partialTypeMeta(as, metaGroup), "json");
+      return partialPieces(object.metadata, partialTypeMeta(as), "json");
     }
     if (as === undefined) return itemJson(event.item, false);
-    return partialPieces(metadataAlone(event.item), partialTypeMeta(as, metaGroup), "json");
+    return partialPieces(metadataAlone(event.item), partialTypeMeta(as), "json");
   }
 
   private tableOf(event: Exclude<ItemEvent, { type: "ERROR" }>, view: TableView): string {
@@ -151,7 +151,7 @@ class EventEncoder {
   }
 
   private protobufObject(event: ItemEvent): Uint8Array {
-    const { resource, as, metaGroup } = this.view;
+    const { resource, as } = this.view;
     if (event.type === "ERROR") {
       const negotiated = { format: "protobuf", as: undefined, pretty: false } as const;
       return bytesOf(statusBody(event.status, negotiated));
@@ -159,7 +159,7 @@ class EventEncoder {
     if (as !== undefined) {
       const metadata =
         event.type === "BOOKMARK" ? this.bookmark(event).metadata : metadataAlone(event.item);
-      return onlyPiece(partialPieces(metadata, partialTypeMeta(as, metaGroup), "protobuf"));
+      return onlyPiece(partialPieces(metadata, partialTypeMeta(as), "protobuf"));
     }
     if (event.type === "BOOKMARK") {
       return structEnvelope(resource.struct, this.bookmark(event), typeMetaOf(resource));
