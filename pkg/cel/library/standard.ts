@@ -77,19 +77,26 @@ function compareTexts(left: string, right: string): number {
   return left === right ? 0 : Math.sign(compareUtf8(left, right));
 }
 
+/** The result of `compare` for the operators, which cannot order NaN. @throws CelFault */
+function ordered(left: Value, right: Value): number {
+  const result = compare(left, right);
+  if (Number.isNaN(result)) throw new CelFault("NaN values cannot be ordered");
+  return result;
+}
+
 const order = {
   less: (left: Value, right: Value): Value =>
-    typeof left === "number" && typeof right === "number" ? left < right : compare(left, right) < 0,
+    typeof left === "number" && typeof right === "number" ? left < right : ordered(left, right) < 0,
   lessOrEqual: (left: Value, right: Value): Value =>
     typeof left === "number" && typeof right === "number"
       ? left <= right
-      : compare(left, right) <= 0,
+      : ordered(left, right) <= 0,
   greater: (left: Value, right: Value): Value =>
-    typeof left === "number" && typeof right === "number" ? left > right : compare(left, right) > 0,
+    typeof left === "number" && typeof right === "number" ? left > right : ordered(left, right) > 0,
   greaterOrEqual: (left: Value, right: Value): Value =>
     typeof left === "number" && typeof right === "number"
       ? left >= right
-      : compare(left, right) >= 0,
+      : ordered(left, right) >= 0,
 };
 
 /** The operator, which requires the left operand's type to support it. */

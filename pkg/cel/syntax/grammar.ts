@@ -1,14 +1,17 @@
 /** Token tables of the grammar. */
 
-/** Tokens that can start an operand, as ANTLR lists them in error messages. */
-export const expectedStart =
-  "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', " +
-  "NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}";
+const literals = "'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER";
 
-/** Tokens expected in a map, as ANTLR lists them. */
-export const expectedEntry =
-  "{'[', '{', '}', '(', '.', ',', '-', '!', '?', 'true', 'false', 'null', " +
-  "NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}";
+/** Tokens that can start an operand, as ANTLR lists them in error messages. */
+export const expectedStart = `{'[', '{', '(', '.', '-', '!', ${literals}}`;
+/** Tokens expected after the `(` of a call. */
+export const expectedArgument = `{'[', '{', '(', ')', '.', '-', '!', ${literals}}`;
+/** Tokens expected after the `[` of an index. */
+export const expectedIndex = `{'[', '{', '(', '.', '-', '!', '?', ${literals}}`;
+/** Tokens expected in an empty list. */
+export const expectedElement = `{'[', ']', '{', '(', '.', ',', '-', '!', '?', ${literals}}`;
+/** Tokens expected in an empty map. */
+export const expectedEntry = `{'[', '{', '}', '(', '.', ',', '-', '!', '?', ${literals}}`;
 
 const reserved: ReadonlySet<string> = new Set([
   "as",

@@ -1,13 +1,16 @@
 /** Parses list, map and message literals. */
 import type { Expression, FieldEntryNode, MapEntryNode } from "./ast.ts";
-import { expectedEntry } from "./grammar.ts";
+import { expectedElement, expectedEntry } from "./grammar.ts";
 import type { ExpressionReader } from "./token-stream.ts";
 
 /** Parses a list after `[`. */
 export function parseList(parser: ExpressionReader, at: number): Expression {
   const elements: { value: Expression; optional: boolean }[] = [];
   while (!parser.isSymbol("]")) {
-    if (elements.length === 0 && parser.take(",")) break;
+    if (elements.length === 0) {
+      if (parser.take(",")) break;
+      parser.expect(expectedElement);
+    }
     const optional = parser.take("?");
     elements.push({ value: parser.expression(), optional });
     if (!parser.take(",")) break;

@@ -9,7 +9,13 @@ import { expandMacro, MacroFault, type MacroOptions } from "./macros.ts";
 import { type CompileIssue, codePoints, Source } from "./source.ts";
 import { ParseAborted, TokenStream } from "./token-stream.ts";
 import { parseList, parseMap, parseStruct } from "./parse-aggregates.ts";
-import { binaryOperators, expectedStart, isReserved, operatorNames } from "./grammar.ts";
+import {
+  binaryOperators,
+  expectedArgument,
+  expectedIndex,
+  isReserved,
+  operatorNames,
+} from "./grammar.ts";
 
 const maxDepth = 250;
 const maxLength = 100_000;
@@ -145,6 +151,7 @@ class Parser extends TokenStream {
         if (selected === undefined) return node;
         node = selected;
       } else if (this.take("[")) {
+        this.expect(expectedIndex);
         const optional = this.take("?");
         const key = this.expression();
         this.match("]");
@@ -194,6 +201,7 @@ class Parser extends TokenStream {
     const at = this.advance().at;
     const args: Expression[] = [];
     if (!this.isSymbol(")")) {
+      this.expect(expectedArgument);
       do args.push(this.expression());
       while (this.take(","));
     }
@@ -225,13 +233,13 @@ class Parser extends TokenStream {
 
   /** Recovers from a token that cannot start an operand: skips it if the next one can. */
   private misplaced(): Expression {
-    const { token } = this;
+    const { token, expected } = this;
     if (token.kind !== "end" && this.startsOperand(1)) {
-      this.syntaxError(`extraneous input '${token.text}' expecting ${expectedStart}`);
+      this.syntaxError(`extraneous input '${token.text}' expecting ${expected}`);
       this.index++;
       return this.unary();
     }
-    this.syntaxError(`mismatched input '${token.text}' expecting ${expectedStart}`);
+    this.syntaxError(`mismatched input '${token.text}' expecting ${expected}`);
     const goesOn = token.kind === "end" || binaryOperators.has(token.text) || token.text === "?";
     if (!goesOn) throw new ParseAborted();
     return literal(token.at, { type: "null" });

@@ -1,6 +1,6 @@
 /** The tokens of one expression, with ANTLR's error recovery. */
 import type { Expression } from "./ast.ts";
-import { binaryOperators } from "./grammar.ts";
+import { binaryOperators, expectedStart } from "./grammar.ts";
 import { type Token, tokenize } from "./lexer.ts";
 import type { CompileIssue, Source } from "./source.ts";
 
@@ -22,6 +22,8 @@ export class TokenStream {
   private readonly tokens: readonly Token[];
   /** Set from an error to the next matching token: further errors are suppressed. */
   private recovering = false;
+  /** What is expected at a token other than what can start an operand. */
+  private special: { readonly index: number; readonly tokens: string } | undefined;
 
   constructor(private readonly source: Source) {
     const { tokens, faults } = tokenize(source.text);
@@ -52,6 +54,16 @@ export class TokenStream {
     return token;
   }
 
+  /** Sets the tokens that error messages list for the next token. */
+  expect(tokens: string): void {
+    this.special = { index: this.index, tokens };
+  }
+
+  /** The tokens expected here, where an operand must start. */
+  protected get expected(): string {
+    return this.special?.index === this.index ? this.special.tokens : expectedStart;
+  }
+
   /** Consumes the symbol if it is the next token. */
   take(text: string): boolean {
     if (!this.isSymbol(text)) return false;
@@ -74,6 +86,9 @@ export class TokenStream {
     if (text === ")" && (token.kind === "end" || binaryOperators.has(token.text))) {
       this.syntaxError(`missing ')' at '${token.text}'`);
       return;
+    }
+    if (token.kind === "end" && "]}".includes(text) && expected === `'${text}'`) {
+      return this.syntaxError(`missing '${text}' at '${token.text}'`);
     }
     this.fail(`mismatched input '${token.text}' expecting ${expected}`);
   }

@@ -65,7 +65,7 @@ export function parseDurationText(text: string): Duration {
 }
 
 function durationOf(nanos: bigint): Duration {
-  if (nanos > maxNanos || nanos < -maxNanos - 1n) throw new CelFault("duration overflow");
+  if (nanos > maxNanos || nanos < -maxNanos - 1n) throw new CelFault("integer overflow");
   return new Duration(nanos);
 }
 

@@ -78,7 +78,11 @@ export function patternLibrary(): Library {
     const found: string[] = [];
     const matcher = legal(pattern).matcher(text);
     const most = limit < 0 ? Infinity : limit;
-    for (let count = 0; count < most && matcher.find(); count++) {
+    let end = -1;
+    while (found.length < most && matcher.find()) {
+      // Go ignores an empty match right after another match.
+      if (matcher.end() === matcher.start() && matcher.start() === end) continue;
+      end = matcher.end();
       found.push(matcher.group() ?? "");
     }
     return new ArrayList(found);
