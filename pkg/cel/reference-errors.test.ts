@@ -17,11 +17,13 @@ describe("syntax errors", () => {
     ["f(,", `1:3: Syntax error: mismatched input ',' expecting ${argument}`],
     [
       "f(1,",
-      `1:5: Syntax error: mismatched input '<EOF>' expecting {'[', '{', '(', '.', '-', '!', ${literals}}`,
+      "1:5: Syntax error: mismatched input '<EOF>' expecting " +
+        `{'[', '{', '(', '.', '-', '!', ${literals}}`,
     ],
     [
       "self[",
-      `1:6: Syntax error: mismatched input '<EOF>' expecting {'[', '{', '(', '.', '-', '!', '?', ${literals}}`,
+      "1:6: Syntax error: mismatched input '<EOF>' expecting " +
+        `{'[', '{', '(', '.', '-', '!', '?', ${literals}}`,
     ],
     [
       "[",
