@@ -1,6 +1,7 @@
 /** JSON text of any JSON-shaped value: what `JSON.stringify` prints, with bigints as integers. */
 
 import { compareUtf8 } from "./bytes.ts";
+import { keysInGoOrder } from "./go-key-order.ts";
 import { slicedLevels, sliceLength, type Slices } from "../async/slices.ts";
 import { parseJsonText } from "./parse-json.ts";
 
@@ -48,6 +49,11 @@ export function printSortedJson(
     const keys = Object.keys(object);
     return isSorted(object) ? keys.sort(compareUtf8) : keys;
   });
+}
+
+/** As `printJson`, with `keysInGoOrder`; for messages. */
+export function printGoJson(value: unknown): string {
+  return printWith(value, keysInGoOrder);
 }
 
 function printWithBigints(value: unknown): string {
