@@ -1,6 +1,13 @@
 import type { Clock } from "#base";
 import type { AdmissionHandler, ServerAccess } from "#registry";
-import { type Authorizer, type Instruments, noInstruments, type Tracer } from "#request";
+import {
+  type Authorizer,
+  closedDialer,
+  type Dialer,
+  type Instruments,
+  noInstruments,
+  type Tracer,
+} from "#request";
 import type { AdmissionConfiguration } from "./configuration/configuration.ts";
 import { checkConfigured } from "./enabled-plugins.ts";
 import { handlersByResource, type ResourceHandler } from "./handlers-by-resource.ts";
@@ -38,6 +45,8 @@ export interface AdmissionOptions extends ObjectReaderOptions {
   readonly configuration?: AdmissionConfiguration;
   readonly accessChecks?: AccessChecks;
   readonly instruments?: Instruments;
+  /** Connects to webhooks; absent = to none. */
+  readonly dialer?: Dialer;
   /** Records calls to webhooks. */
   readonly tracer?: Tracer;
   /** Aborts when the server shuts down: closes idle connections to webhooks. */
@@ -54,7 +63,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
   const { plugins, configuration = new Map(), instruments = noInstruments } = options;
   checkConfigured(plugins, configuration);
   const objects = new ObjectReader(options);
-  const dynamic = { ...options, objects };
+  const dynamic = { ...options, objects, dialer: options.dialer ?? closedDialer };
   const dependencies: PluginDependencies = {
     ...options,
     objects,

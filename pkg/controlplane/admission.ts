@@ -11,7 +11,7 @@ import {
 import type { Clock } from "#base";
 import type { Catalog, Domain } from "#meta";
 import type { Registry } from "#registry";
-import type { Instruments, Tracer } from "#request";
+import type { Dialer, Instruments, Tracer } from "#request";
 import type { AccessControl } from "./authorization/access-control.ts";
 import { fromFlag } from "./files/file-reloader.ts";
 import type { StartOptions } from "./options.ts";
@@ -25,6 +25,8 @@ export interface AdmissionDependencies {
   readonly access: AccessControl;
   readonly measuring: { readonly instruments: Instruments };
   readonly tracer: Tracer;
+  /** Connects to webhooks. */
+  readonly dialer: Dialer;
   readonly signal: AbortSignal;
   /** Called by the first request: the registry is built with the admission chain. */
   readonly registry: () => Registry;

@@ -151,6 +151,11 @@ export interface StartOptions {
   readonly serviceNetwork?: ServiceNetwork;
   /** Address at which pods reach this server; default: derived from `host`. */
   readonly advertiseAddress?: string;
+  /**
+   * Address ranges to which the annotation `simulated.keelson.dev/port-forward` of simulated pods may
+   * redirect this server's connections to them; default: those of `nodes`, none without nodes.
+   */
+  readonly portForwardTargets?: readonly string[];
   /** TLS of connections to kubelets (logs, exec, port-forward). */
   readonly kubelet?: KubeletTls;
   /**

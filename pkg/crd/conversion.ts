@@ -82,7 +82,10 @@ class WebhookConversion implements ObjectConversion {
     const typeMeta = { kind: "ConversionReview", apiVersion: `${group}/${version}` };
     const uid = randomUuid();
     const review = { ...typeMeta, request: { uid, desiredAPIVersion, objects } };
-    const place = webhookPlace(this.webhook.clientConfig ?? {}, serviceReader(this.options));
+    const place = webhookPlace(this.webhook.clientConfig ?? {}, {
+      reader: serviceReader(this.options),
+      dialer: this.options.dialer,
+    });
     const body = printJson(review);
     const { tracer = noTracer } = this.options;
     const { origin, pathname } = place.url;

@@ -3,6 +3,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Resource } from "#meta";
 import type { Registry } from "#registry";
 import { testRegistry, type TestRegistry } from "../registry/testing.ts";
+import { ordinaryDialer } from "../request/testing.ts";
 import { serveDefinitions } from "./definitions.ts";
 import { customResourceDefinition } from "./testing.ts";
 
@@ -30,6 +31,7 @@ describe("crd/definitions", () => {
       registry: { ...registry, update },
       catalog,
       clock,
+      dialer: ordinaryDialer,
       signal: over.signal,
       report: () => undefined,
       settleMs: () => Promise.resolve(0),

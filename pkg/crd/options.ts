@@ -1,9 +1,11 @@
 import { isConflict, isNotFound } from "#meta";
 import type { ServerAccess } from "#registry";
-import type { Tracer } from "#request";
+import type { Dialer, Tracer } from "#request";
 
 /** Dependencies of serving definitions. */
 export interface DefinitionOptions extends ServerAccess {
+  /** Connects to conversion webhooks. */
+  readonly dialer: Dialer;
   /** Traces calls of conversion webhooks. */
   readonly tracer?: Tracer;
   /**

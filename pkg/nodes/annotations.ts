@@ -1,8 +1,8 @@
 import type { Pod } from "#kinds";
 import { parseDuration } from "#meta";
+import { perName, simulationPrefix } from "#routing";
 
-/** Prefix of annotations and labels of simulated nodes and their pods. */
-export const prefix = "simulated.keelson.dev";
+export { simulationPrefix as prefix };
 
 /** Simulation parameters of one pod. */
 export interface PodSettings {
@@ -45,7 +45,7 @@ const noWishes: PodSettings = {
 export function podSettingsOf({ metadata }: Pod): PodSettings {
   const { annotations } = metadata;
   if (annotations === undefined || !hasWishes(annotations)) return noWishes;
-  const text = (name: string): string | undefined => annotations[`${prefix}/${name}`];
+  const text = (name: string): string | undefined => annotations[`${simulationPrefix}/${name}`];
   const isOn = (name: string) => text(name) === "true";
   const pullError = text("image-pull-error");
   return {
@@ -74,21 +74,11 @@ export function annotationOf(
   { metadata }: Pick<Pod, "metadata">,
   name: string,
 ): string | undefined {
-  return metadata.annotations?.[`${prefix}/${name}`];
+  return metadata.annotations?.[`${simulationPrefix}/${name}`];
 }
 
 function hasWishes(annotations: Readonly<Record<string, string>>): boolean {
-  return Object.keys(annotations).some((name) => name.startsWith(`${prefix}/`));
-}
-
-/** Value for a container or port in `5` (all) or `app=5,proxy=0`; undefined = not listed. */
-export function perName(text: string | undefined, wanted: string): string | undefined {
-  if (text === undefined || !text.includes("=")) return text;
-  for (const pair of text.split(",")) {
-    const [name = "", value = ""] = pair.split("=");
-    if (name.trim() === wanted) return value.trim();
-  }
-  return undefined;
+  return Object.keys(annotations).some((name) => name.startsWith(`${simulationPrefix}/`));
 }
 
 /** Parses a Go duration to milliseconds; undefined = invalid or longer than a year. */

@@ -1,4 +1,5 @@
 import { formatIp, type IpAddress, networkOf, parseCidr, parseIp } from "#base";
+import type { NodesSettings } from "./settings.ts";
 
 /** Number of reserved addresses at the start of a range: network and gateway. */
 const reserved = 2;
@@ -108,6 +109,15 @@ class AddressRange {
     }
     return offset >= 0 && offset < this.size ? offset : undefined;
   }
+}
+
+/** podCIDRs of a node with this number, if no controller allocates them. */
+export function ownPodCidrs(
+  { podCidr, secondaryAddress }: Pick<NodesSettings, "podCidr" | "secondaryAddress">,
+  node: number,
+): readonly string[] {
+  const cidr = ownPodCidr(podCidr, node);
+  return secondaryAddress === undefined ? [cidr] : [cidr, ownIpv6PodCidr(node)];
 }
 
 /** Default podCIDR: the /24 of `range` with the node's number. */

@@ -33,10 +33,19 @@ export {
   webhookPlace,
 } from "./webhook/index.ts";
 export {
+  type AddressRoute,
+  type AddressRouter,
+  type ApiAddress,
+  closedDialer,
+  Dialer,
+  type DialTarget,
+  type NamespacedName,
+  SimulatedAddress,
+} from "./services/dialer.ts";
+export {
   isReadyEndpoint,
   resolveService,
   type ResolvableService,
-  type ServiceAddress,
   type ServiceReader,
   type ServiceRouting,
   type ServiceSlice,

@@ -18,7 +18,15 @@ import { type Clock, createLogger, type Logger, randomUuid, systemClock } from "
 import type { FlowController } from "#flowcontrol";
 import type { Catalog } from "#meta";
 import type { Registry } from "#registry";
-import { type Auditor, type Authenticator, type Authorizer, noTracer, type Tracer } from "#request";
+import {
+  type Auditor,
+  type Authenticator,
+  type Authorizer,
+  closedDialer,
+  type Dialer,
+  noTracer,
+  type Tracer,
+} from "#request";
 import { ConnectionTracker } from "./transport/connection-tracker.ts";
 import { Shutdown } from "./transport/shutdown.ts";
 import { Debugging, type DebuggingOptions } from "./ops/debugging.ts";
@@ -73,6 +81,8 @@ export interface ServerOptions extends Lifecycle {
   readonly aggregation?: Aggregation;
   /** Discovery and OpenAPI of aggregated API servers; absent = none. */
   readonly aggregated?: AggregatedDocuments;
+  /** Connects to kubelets, pods and services; absent = to none. */
+  readonly dialer?: Dialer;
   /** TLS options of connections to kubelets; without a CA their certificates are not verified. */
   readonly kubelet?: KubeletTls;
   /** Absent = plain HTTP/1.1, for connections from the same machine. */
@@ -263,7 +273,7 @@ class HttpServer implements KeelsonServer {
       documents: options.documents ?? new Map(),
       aggregation: options.aggregation,
       aggregated: options.aggregated ?? noAggregatedDocuments,
-      tunnels: new Tunnels(options.kubelet ?? {}),
+      tunnels: new Tunnels(options.kubelet ?? {}, options.dialer ?? closedDialer),
       debugging: options.debugging && new Debugging(options.debugging),
     });
     return app;

@@ -12,7 +12,7 @@ export const layers: readonly (readonly string[])[] = [
   ["registry"],
   ["client"],
   ["kinds"],
-  ["volumes"],
+  ["volumes", "routing"],
   ["dynamic-resource-allocation"],
   [
     "authn",

@@ -5,6 +5,7 @@ import type { RequestContext } from "#registry";
 import {
   CallFault,
   callWebhook,
+  type Dialer,
   noTracer,
   type ServiceReader,
   type Tracer,
@@ -24,6 +25,7 @@ export class CallingFault extends Error {
 export interface CallerParts {
   readonly objects: ObjectReader;
   readonly api: string;
+  readonly dialer: Dialer;
   /** Records calls. */
   readonly tracer?: Tracer | undefined;
 }
@@ -77,11 +79,11 @@ export class Caller {
     const failed = `failed calling webhook ${quoted(hook)}`;
     let received = false;
     try {
+      const { dialer, tracer = noTracer } = this.parts;
       const review = await reviewOf(reviewed, as, { versions, api: this.parts.api });
-      const place = webhookPlace(clientConfig, this.#reader(context));
+      const place = webhookPlace(clientConfig, { reader: this.#reader(context), dialer });
       const { body } = review;
       const call = { body, signal, timeoutMs: timeoutSeconds * 1000, agent: this.#agent };
-      const { tracer = noTracer } = this.parts;
       const { origin, pathname } = place.url;
       const about = { "webhook.name": hook.name, "url.full": `${origin}${pathname}` };
       const answer = await tracer.call("webhook", about, (headers) =>

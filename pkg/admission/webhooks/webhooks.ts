@@ -11,7 +11,13 @@ import {
   type Resource,
 } from "#meta";
 import type { AdmissionAttributes, AdmissionHandler, ServerAccess } from "#registry";
-import { type Authorizer, type Instruments, noInstruments, type Tracer } from "#request";
+import {
+  type Authorizer,
+  type Dialer,
+  type Instruments,
+  noInstruments,
+  type Tracer,
+} from "#request";
 import { DecodeFault, JsonFault } from "#schema";
 import {
   admissionRequest,
@@ -40,6 +46,7 @@ import { operationsIn, type WebhookResponse } from "./review.ts";
 export interface WebhookParts extends VersionedAttributesOptions {
   readonly objects: ObjectReader;
   readonly authorizer: Authorizer;
+  readonly dialer: Dialer;
   /** Records calls. */
   readonly tracer?: Tracer;
   readonly instruments?: Instruments;
@@ -91,10 +98,10 @@ export class Webhooks {
   readonly #caller: Caller;
 
   constructor(private readonly parts: WebhookParts) {
-    const { catalog, objects, tracer } = parts;
+    const { catalog, objects, tracer, dialer } = parts;
     this.#mutating = new HookSet("mutatingwebhookconfigurations", catalog);
     this.#validating = new HookSet("validatingwebhookconfigurations", catalog);
-    this.#caller = new Caller({ objects, api: catalog.domain.api, tracer });
+    this.#caller = new Caller({ objects, api: catalog.domain.api, tracer, dialer });
   }
 
   /** Watches the configurations; resolves when the stored ones are in force. */

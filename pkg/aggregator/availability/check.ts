@@ -1,8 +1,8 @@
 import { hostAndPort } from "#base";
 import {
+  type ApiAddress,
   isReadyEndpoint,
   type ResolvableService,
-  type ServiceAddress,
   type ServiceReader,
   type ServiceSlice,
 } from "#request";
@@ -13,7 +13,7 @@ import type { Availability } from "./conditions.ts";
 /** Requests the discovery document of a server from one address of its Service. */
 export interface DiscoveryProbe {
   /** @throws BackendError if the Service cannot be resolved */
-  readonly addressesOf: (apiService: RemoteApiService) => Promise<readonly ServiceAddress[]>;
+  readonly addressesOf: (apiService: RemoteApiService) => Promise<readonly ApiAddress[]>;
   /**
    * Resolves to the status code.
    * @throws BackendError
@@ -21,7 +21,7 @@ export interface DiscoveryProbe {
   readonly probe: (
     apiService: RemoteApiService,
     request: {
-      readonly address: ServiceAddress;
+      readonly address: ApiAddress;
       readonly path: string;
       readonly timeoutMs: number;
     },

@@ -2,10 +2,13 @@ import { setMaxListeners } from "node:events";
 import { Readable } from "node:stream";
 import { type Clock, hostAndPort, type Random, setBounded } from "#base";
 import {
+  type ApiAddress,
+  type Dialer,
+  type DialTarget,
   resolveService,
-  type ServiceAddress,
   type ServiceReader,
   type ServiceRouting,
+  SimulatedAddress,
   UnresolvedService,
   type User,
 } from "#request";
@@ -25,6 +28,7 @@ import { type OutgoingRequest, sendUpgrade, type UpgradeResponse } from "./http1
 
 export interface BackendsOptions {
   readonly reader: ServiceReader;
+  readonly dialer: Dialer;
   readonly routing: ServiceRouting;
   readonly random: Random;
   readonly clock: Clock;
@@ -40,7 +44,7 @@ const unhealthyMs = 5_000;
 const maxUnhealthy = 1_000;
 
 interface Probe {
-  readonly address: ServiceAddress;
+  readonly address: ApiAddress;
   readonly path: string;
   readonly timeoutMs: number;
 }
@@ -73,8 +77,8 @@ export class Backends implements BackendTransport {
    * @throws BackendError, or the reason of the request's signal
    */
   readonly send = (apiService: ApiService, request: BackendRequest): Promise<BackendResponse> =>
-    this.tryAddresses(apiService, request, (address, tls, outgoing) =>
-      this.pools.send(address, tls, outgoing),
+    this.tryAddresses(apiService, request, (target, tls, outgoing) =>
+      this.pools.send(target, tls, outgoing),
     );
 
   /**
@@ -85,13 +89,13 @@ export class Backends implements BackendTransport {
     apiService: ApiService,
     request: BackendRequest & { readonly protocol: string },
   ): Promise<UpgradeResponse> =>
-    this.tryAddresses(apiService, request, (address, tls, outgoing) => {
+    this.tryAddresses(apiService, request, (target, tls, outgoing) => {
       const headers = { ...outgoing.headers, connection: "Upgrade", upgrade: request.protocol };
-      return sendUpgrade(address, tls, { ...outgoing, headers });
+      return sendUpgrade(target, tls, { ...outgoing, headers });
     });
 
   /** Addresses of the Service, in the order in which they are tried. */
-  readonly addressesOf = (apiService: ApiService): Promise<readonly ServiceAddress[]> =>
+  readonly addressesOf = (apiService: ApiService): Promise<readonly ApiAddress[]> =>
     this.resolve(apiService);
 
   /**
@@ -107,10 +111,10 @@ export class Backends implements BackendTransport {
     const request = { method: "GET", path, headers: {}, user: aggregatorUser, signal, timeoutMs };
     const lifetime = new RequestLifetime(request);
     try {
-      const { status, body } = await lifetime.attempt((own) => {
+      const { status, body } = await lifetime.attempt(async (own) => {
         const headers = { ...requestHeaders(request), host: hostAndPort(address) };
         const outgoing = { method: "GET", path, headers, body: undefined, ...own };
-        return this.pools.send(address, tls, outgoing);
+        return this.pools.send(await this.targetOf(address, own.signal), tls, outgoing);
       });
       body.destroy();
       return status;
@@ -122,7 +126,7 @@ export class Backends implements BackendTransport {
   private async tryAddresses<T>(
     apiService: ApiService,
     request: BackendRequest,
-    send: (address: ServiceAddress, tls: BackendTls, outgoing: OutgoingRequest) => Promise<T>,
+    send: (target: DialTarget, tls: BackendTls, outgoing: OutgoingRequest) => Promise<T>,
   ): Promise<T> {
     const tls = this.tlsOf(apiService);
     const headers = requestHeaders(request);
@@ -131,10 +135,11 @@ export class Backends implements BackendTransport {
       const addresses = await this.resolve(apiService);
       for (const [index, address] of addresses.entries()) {
         try {
-          return await lifetime.attempt((own) => {
+          return await lifetime.attempt(async (own) => {
             const sent = { ...headers, host: hostAndPort(address) };
             const { method, path, body } = request;
-            return send(address, tls, { method, path, headers: sent, body, ...own });
+            const target = await this.targetOf(address, own.signal);
+            return send(target, tls, { method, path, headers: sent, body, ...own });
           });
         } catch (error) {
           const isLast = index === addresses.length - 1;
@@ -165,14 +170,14 @@ export class Backends implements BackendTransport {
     return tls;
   }
 
-  private async resolve({ spec }: ApiService): Promise<readonly ServiceAddress[]> {
+  private async resolve({ spec }: ApiService): Promise<readonly ApiAddress[]> {
     const { routing, random, clock } = this.options;
     const { namespace = "", name = "", port = defaultPort } = spec.service ?? {};
     try {
       const reference = { namespace, name, port };
       const addresses = await resolveService(this.reader, reference, { routing, random });
       const now = clock.monotonic();
-      const isUnhealthy = (address: ServiceAddress) =>
+      const isUnhealthy = (address: ApiAddress) =>
         (this.unhealthyUntil.get(hostAndPort(address)) ?? 0) > now;
       const healthy = addresses.filter((address) => !isUnhealthy(address));
       if (healthy.length === addresses.length) return addresses;
@@ -183,7 +188,17 @@ export class Backends implements BackendTransport {
     }
   }
 
-  private markUnhealthy(address: ServiceAddress): void {
+  /** @throws BackendError for a simulated address, or the signal's reason */
+  private async targetOf(address: ApiAddress, signal: AbortSignal): Promise<DialTarget> {
+    try {
+      return await this.options.dialer.targetOf(address, signal);
+    } catch (error) {
+      if (!(error instanceof SimulatedAddress)) throw error;
+      throw new BackendError("unreachable", error.message, true);
+    }
+  }
+
+  private markUnhealthy(address: ApiAddress): void {
     const until = this.options.clock.monotonic() + unhealthyMs;
     setBounded(this.unhealthyUntil, [hostAndPort(address), until], maxUnhealthy);
   }

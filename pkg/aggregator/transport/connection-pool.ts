@@ -1,15 +1,15 @@
 import { connect } from "node:http2";
 import { Readable } from "node:stream";
-import { type Clock, hostAndPort } from "#base";
+import { abortable, type Clock } from "#base";
 import { Http2Connection } from "#client";
-import type { ServiceAddress } from "#request";
+import type { DialTarget } from "#request";
 import { BackendError, type BackendResponse } from "../contract.ts";
 import { type BackendTls, dial } from "./dial.ts";
 import { Http1Connections, type OutgoingRequest } from "./http1-request.ts";
 import { sendHttp2 } from "./http2-request.ts";
 
 interface PoolOptions {
-  readonly address: ServiceAddress;
+  readonly address: DialTarget;
   readonly tls: BackendTls;
   readonly clock: Clock;
   /** Aborts to close all connections. */
@@ -41,9 +41,8 @@ export class ConnectionPool {
       request.signal.throwIfAborted();
       if (this.http1 !== undefined) return this.http1.send(request);
       const usable = [...this.http2].find(({ hasRoom }) => hasRoom);
-      const { address } = this.options;
       if (usable !== undefined) {
-        const sent = sendHttp2(usable, hostAndPort(address), request);
+        const sent = sendHttp2(usable, request);
         if (tries === maxAttempts || request.body instanceof Readable) return sent;
         const response = await sent.catch(ignoreUnprocessed);
         if (response !== undefined) return response;
@@ -51,7 +50,7 @@ export class ConnectionPool {
       }
       // Concurrent requests share one dial.
       this.dialing ??= this.dial().finally(() => (this.dialing = undefined));
-      await untilAborted(this.dialing, request.signal);
+      await abortable(this.dialing, request.signal);
     }
   }
 
@@ -93,13 +92,4 @@ export class ConnectionPool {
 function ignoreUnprocessed(error: unknown): undefined {
   if (error instanceof BackendError && error.isUnprocessed) return undefined;
   throw error;
-}
-
-/** Waits for shared work until the signal aborts. */
-function untilAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason as Error);
-    signal.addEventListener("abort", abort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
-  });
 }

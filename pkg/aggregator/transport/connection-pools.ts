@@ -1,5 +1,5 @@
 import { type Clock, hostAndPort } from "#base";
-import type { ServiceAddress } from "#request";
+import type { DialTarget } from "#request";
 import type { BackendResponse } from "../contract.ts";
 import { ConnectionPool } from "./connection-pool.ts";
 import type { BackendTls } from "./dial.ts";
@@ -23,7 +23,7 @@ export class ConnectionPools {
 
   /** @throws BackendError, or the signal's reason */
   async send(
-    address: ServiceAddress,
+    address: DialTarget,
     tls: BackendTls,
     outgoing: OutgoingRequest,
   ): Promise<BackendResponse> {
@@ -47,7 +47,7 @@ export class ConnectionPools {
     }
   }
 
-  private pooled(key: string, address: ServiceAddress, tls: BackendTls): Pooled {
+  private pooled(key: string, address: DialTarget, tls: BackendTls): Pooled {
     const known = this.pools.get(key);
     if (known !== undefined) return known;
     const pool = new ConnectionPool({ ...this.options, address, tls });

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { checkServerIdentity, connect, type PeerCertificate, type TLSSocket } from "node:tls";
 import { dialFailure, dialTimedOut, trustServers } from "#base";
-import type { ServiceAddress } from "#request";
+import type { DialTarget } from "#request";
 import { BackendError } from "../contract.ts";
 
 /** TLS settings of the connections to one backend. */
@@ -71,15 +71,14 @@ function checkName(name: string, certificate: PeerCertificate): Error | undefine
  * @throws BackendError, or the signal's reason
  */
 export function dial(
-  address: ServiceAddress,
+  address: DialTarget,
   tls: BackendTls,
   { protocols, signal }: { readonly protocols: readonly string[]; readonly signal: AbortSignal },
 ): Promise<TLSSocket> {
   return new Promise((resolve, reject) => {
     signal.throwIfAborted();
     let isConnected = false;
-    const { host, port } = address;
-    const socket = connect({ host, port, ...tlsOptions(tls, protocols) });
+    const socket = connect({ ...address, ...tlsOptions(tls, protocols) });
     const fail = (message: string) => {
       settle();
       socket.destroy();

@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { Agent, request as httpsRequest, type RequestOptions } from "node:https";
 import { Readable, type Duplex } from "node:stream";
 import { dialFailure, dialTimedOut } from "#base";
-import type { ServiceAddress } from "#request";
+import type { DialTarget } from "#request";
 import { BackendError, type BackendResponse } from "../contract.ts";
 import { bodyStream } from "./body-stream.ts";
 import { type BackendTls, dial, dialMs, tlsOptions } from "./dial.ts";
@@ -48,7 +48,7 @@ export class Http1Connections {
   private readonly agent: Agent;
 
   constructor(
-    private readonly address: ServiceAddress,
+    private readonly address: DialTarget,
     tls: BackendTls,
   ) {
     this.agent = new Agent({
@@ -81,7 +81,7 @@ export class Http1Connections {
 
 /** Sends an upgrade request on a dedicated connection. */
 export async function sendUpgrade(
-  address: ServiceAddress,
+  address: DialTarget,
   tls: BackendTls,
   request: OutgoingRequest,
 ): Promise<UpgradeResponse> {
@@ -92,7 +92,7 @@ export async function sendUpgrade(
 
 function exchange(
   options: RequestOptions,
-  address: ServiceAddress,
+  address: DialTarget,
   { method, path, headers, body, signal, onClose }: OutgoingRequest,
 ): Promise<UpgradeResponse> {
   return new Promise((resolve, reject) => {

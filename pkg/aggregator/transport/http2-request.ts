@@ -9,12 +9,11 @@ import { type OutgoingRequest, startRequest } from "./http1-request.ts";
 /** Sends a request over an HTTP/2 connection. */
 export function sendHttp2(
   connection: Http2Connection,
-  authority: string,
   { method, path, headers, body, signal, onClose }: OutgoingRequest,
 ): Promise<BackendResponse> {
   return new Promise((resolve, reject) => {
     signal.throwIfAborted();
-    const { host: _host, ...rest } = headers;
+    const { host: authority, ...rest } = headers;
     const pseudo = { ":method": method, ":path": path, ":authority": authority };
     const all = { ...rest, ...pseudo, ":scheme": "https" };
     const options = { endStream: body === undefined, signal, isLate: isTimeout };

@@ -10,6 +10,7 @@ import {
 import { cryptoRandom, realClock } from "#base";
 import { RegistryClient } from "#client";
 import { apiserver, apiserverAgent, type Registry, serviceReader } from "#registry";
+import type { Dialer } from "#request";
 import type { Aggregation } from "#server";
 import type { FileReloader } from "../files/file-reloader.ts";
 import type { StartOptions } from "../options.ts";
@@ -18,10 +19,11 @@ import type { ServerDependencies } from "./build-dependencies.ts";
 /** What the server needs to proxy requests to other API servers. */
 export function aggregationOf(
   { options, catalog, clock, files, signal }: ServerDependencies,
-  registry: Registry,
+  { registry, dialer }: { readonly registry: Registry; readonly dialer: Dialer },
 ): Aggregation {
   const apiServices = new ApiServices(catalog.domain);
   const backends = new Backends({
+    dialer,
     reader: serviceReader({ registry, catalog, signal }),
     routing: options.aggregation?.endpointsOnly ? "endpoints" : "any",
     random: cryptoRandom,

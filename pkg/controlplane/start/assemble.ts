@@ -1,6 +1,7 @@
 /** Assembles the parts of a server. */
 import { serveDefinitions, type ServedDefinitions } from "#crd";
 import { createRegistry, type Registry } from "#registry";
+import type { Dialer } from "#request";
 import {
   type Aggregation,
   createServer,
@@ -20,6 +21,7 @@ import type { ServerDependencies } from "./build-dependencies.ts";
 import { defaultNetwork } from "../network.ts";
 import { replicaSettleMs } from "../cluster/server-identity.ts";
 import { followedTls } from "../credentials/tls.ts";
+import { dialerOf } from "../nodes/address-routing.ts";
 import { kubeletAddressTypesOf, kubeletTls } from "../nodes/kubelet-access.ts";
 
 export interface Assembly extends ServerDependencies {
@@ -49,23 +51,26 @@ export async function assemble(foundation: ServerDependencies): Promise<Assembly
     life: signal,
     registry: () => registry,
   });
+  const dialer = dialerOf(foundation, () => registry);
   const admission = buildAdmission({
     ...foundation,
     access,
+    dialer,
     measuring: foundation.metrics,
     registry: () => registry,
   });
   const registry: Registry = registryOf(foundation, access, admission);
   const auditing = await buildAuditing(options, { ...foundation, domain: catalog.domain });
-  const aggregation = aggregationOf(foundation, registry);
+  const aggregation = aggregationOf(foundation, { registry, dialer });
   const aggregated = aggregatedApis(foundation, aggregation);
   const flowControl = buildFlowControl({ ...foundation, registry });
   const parts = { access, registry, auditing, aggregation, aggregated, flowControl };
   const kubelet = await kubeletTls(foundation);
-  const server = serverOf({ ...foundation, ...parts, kubelet });
+  const server = serverOf({ ...foundation, ...parts, kubelet, dialer });
   const replica = { ...foundation, registry };
   const definitions = serveDefinitions({
     ...replica,
+    dialer,
     settleMs: () => replicaSettleMs(replica, () => server.port),
   });
   return { ...foundation, ...parts, admission, server, definitions };
@@ -98,6 +103,11 @@ function registryOf(
 type Parts = ServerDependencies &
   Pick<Assembly, "access" | "registry" | "auditing" | "aggregation" | "aggregated" | "flowControl">;
 
+interface ServerParts extends Parts {
+  readonly kubelet: KubeletTls;
+  readonly dialer: Dialer;
+}
+
 function serverOf({
   access,
   aggregated,
@@ -106,8 +116,9 @@ function serverOf({
   flowControl,
   registry,
   kubelet,
+  dialer,
   ...foundation
-}: Parts & { readonly kubelet: KubeletTls }): KeelsonServer {
+}: ServerParts): KeelsonServer {
   const { options, catalog, clock, gates, metrics, tracer, postStartHooks, storageChecks } =
     foundation;
   const { credentials, files } = foundation;
@@ -132,6 +143,7 @@ function serverOf({
       ...options.limits,
       ...(gates("APIResponseCompression") ? {} : { gzipThreshold: Infinity }),
     },
+    dialer,
     flowControl: flowControl?.controller,
     interceptor: options.interceptor,
     ...(options.lifecycle ?? {}),

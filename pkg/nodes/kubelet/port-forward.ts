@@ -1,10 +1,8 @@
 /** Port forwarding to the address in an annotation, or to a built-in response. */
-import { lookup } from "node:dns/promises";
 import { connect, type Socket } from "node:net";
 import { Duplex } from "node:stream";
-import { cidrContains, parseCidr, parseIp } from "#base";
-import { annotationOf, perName, prefix } from "../annotations.ts";
 import type { Pod } from "#kinds";
+import { allowedTarget, annotatedTarget, isPort, portForwardAnnotation } from "#routing";
 import { acceptSpdy, spdyProtocolsOf } from "./streams/command-streams.ts";
 import { SpdyConnection, type SpdyStream } from "./streams/spdy-connection.ts";
 import {
@@ -62,10 +60,6 @@ export function runPortForward(upgrade: Upgrade, forward: PortForward): void {
   if (connection === undefined) return;
   if (tunnel === undefined) forwardChannels(connection, ports, forward);
   else forwardPairs(tunnelOf(connection), forward);
-}
-
-function isPort(port: number): boolean {
-  return Number.isInteger(port) && port > 0 && port < 65_536;
 }
 
 /** SPDY: pairs a data and an error stream by `requestID`. */
@@ -141,7 +135,7 @@ async function forwardPort(
     data.destroy();
   };
   try {
-    const target = targetOf(forward.pod, port);
+    const target = annotatedTarget(forward.pod, port);
     if (target === undefined) await sendDefaultResponse(data, port, forward.pod);
     else await join(data, await dial(target, forward.targets));
     error.end();
@@ -150,36 +144,11 @@ async function forwardPort(
   }
 }
 
-/** Target in the annotation `port-forward`: `host:port` or `80=host:port,443=host:port`. */
-function targetOf(pod: Pod, port: number): string | undefined {
-  return perName(annotationOf(pod, "port-forward"), String(port));
-}
-
 /** Connects to an address in an allowed range; names are resolved once. */
 async function dial(target: string, targets: readonly string[]): Promise<Socket> {
-  const [, bracketed, bare, port = ""] =
-    /^(?:\[([^\]]+)\]|([^:\s]+)):(\d{1,5})$/.exec(target) ?? [];
-  const host = bracketed ?? bare;
-  if (host === undefined || !isPort(Number(port))) {
-    throw new Error(`${JSON.stringify(target)} in the annotation is not host:port`);
-  }
-  const isAllowed = (text: string) => {
-    const address = parseIp(text);
-    return (
-      address !== undefined &&
-      targets.some((cidr) => {
-        const range = parseCidr(cidr);
-        return range !== undefined && cidrContains(range, address);
-      })
-    );
-  };
-  const found = parseIp(host) ? [{ address: host }] : await lookup(host, { all: true });
-  const address = found.find((each) => isAllowed(each.address))?.address;
-  if (address === undefined) {
-    throw new Error(`${host} is outside of --port-forward-targets (${targets.join(",")})`);
-  }
+  const place = await allowedTarget(target, targets);
   return new Promise((resolve, reject) => {
-    const socket = connect({ host: address, port: Number(port), allowHalfOpen: true });
+    const socket = connect({ ...place, allowHalfOpen: true });
     const late = setTimeout(() => socket.destroy(new Error("timed out")), connectMs);
     const refused = ({ message }: Error) => reject(new Error(`dial ${target}: ${message}`));
     socket.once("error", refused);
@@ -209,7 +178,7 @@ async function sendDefaultResponse(data: Duplex, port: number, { metadata }: Pod
   const { namespace = "", name } = metadata;
   const text =
     `simulated pod ${namespace}/${name}: nothing listens on port ${port}. ` +
-    `The annotation ${prefix}/port-forward can name an address to forward to.\n`;
+    `The annotation ${portForwardAnnotation} can name an address to forward to.\n`;
   const first = await new Promise<string>((resolve) => {
     data.once("data", (bytes: Buffer) => resolve(bytes.toString("latin1")));
     data.once("end", () => resolve(""));

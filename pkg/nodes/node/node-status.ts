@@ -1,7 +1,7 @@
 import type { Clock } from "#base";
 import type { ContainerImage, Node, NodeCondition, NodeStatus } from "#kinds";
 import { type Domain, Quantity, resolve } from "#meta";
-import { prefix } from "../annotations.ts";
+import { podCidrsAnnotation, simulatedNodeLabel } from "#routing";
 import { machineId, runtimeName, stableUuid, timeText } from "../identifiers.ts";
 import type { NodesSettings } from "../settings.ts";
 import { driverAnnotations, topologyLabels } from "../volumes/csi-node.ts";
@@ -36,18 +36,31 @@ export function nodeLabels(
     [resolve("{label}/arch", domain)]: "amd64",
     [resolve("{label}/hostname", domain)]: name,
     [resolve("{label}/os", domain)]: "linux",
-    [`${prefix}/node`]: "true",
     ...topologyLabels(labels, domain),
     ...labels,
+    ...simulationMarks([]).labels,
   };
 }
 
+/**
+ * Label and annotation by which API servers know that the addresses of the node's pods are simulated.
+ * @param podCidrs ranges of a node without allocated podCIDRs
+ */
+export function simulationMarks(podCidrs: readonly string[]) {
+  return {
+    labels: { [simulatedNodeLabel]: "true" },
+    annotations: podCidrs.length === 0 ? {} : { [podCidrsAnnotation]: podCidrs.join(",") },
+  };
+}
+
+/** Annotations with which a kubelet registers its node. */
 export function nodeAnnotations(
-  { name }: Pick<NodeState, "name">,
+  { name, podCidrs }: Pick<NodeState, "name"> & { readonly podCidrs: readonly string[] },
   domain: Domain,
 ): Readonly<Record<string, string>> {
   return {
     ...driverAnnotations(name, domain),
+    ...simulationMarks(podCidrs).annotations,
     [resolve("volumes.{label}/controller-managed-attach-detach", domain)]: "true",
   };
 }

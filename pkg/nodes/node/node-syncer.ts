@@ -12,7 +12,7 @@ import { type ContainerImage, type Node, nodes, type NodeStatus } from "#kinds";
 import { ignoreNotFound, isAlreadyExists, isConflict, isNotFound } from "#meta";
 import type { PodDelays } from "../pod/pod-run.ts";
 import type { PodHost } from "../pod/pod-host.ts";
-import { ownIpv6PodCidr, ownPodCidr, PodAddresses } from "../pod-addresses.ts";
+import { ownPodCidrs, PodAddresses } from "../pod-addresses.ts";
 import type { KubeletEvent } from "../events/kubelet-event.ts";
 import type { KubeletEvents } from "../events/kubelet-events.ts";
 import type { NodesContext, NodesSettings } from "../settings.ts";
@@ -26,6 +26,7 @@ import {
   nodeAnnotations,
   nodeLabels,
   nodeStatus,
+  simulationMarks,
   type UnhealthyCondition,
 } from "./node-status.ts";
 
@@ -174,6 +175,7 @@ export class NodeSyncer {
     // Like a real kubelet, does not recreate a deleted Node.
     if (object === undefined) return this.stopHeartbeats(name);
     node.object = object;
+    await this.restoreMarks(node, object);
     this.tellIfCordoned(node, object);
     const { clock } = this.options.context;
     const now = clock.monotonic();
@@ -217,10 +219,11 @@ export class NodeSyncer {
   private async register(node: SimulatedNode): Promise<void> {
     const { client, name } = node;
     const { settings, context } = this.options;
+    const podCidrs = this.ownPodCidrs(node);
     const metadata = {
       name,
       labels: nodeLabels(node, settings, client.domain),
-      annotations: nodeAnnotations(node, client.domain),
+      annotations: nodeAnnotations({ name, podCidrs }, client.domain),
     };
     const status = this.firstStatus(node, metadata);
     const { labels, annotations } = metadata;
@@ -235,6 +238,15 @@ export class NodeSyncer {
     node.isRegistered = true;
     this.recordEvents(name, registrationEvents(name, status.conditions));
     node.reportAt = context.clock.monotonic() + this.interval(reportMs);
+  }
+
+  /** Restores the marks by which API servers know that the addresses of its pods are simulated. */
+  private async restoreMarks(node: SimulatedNode, { metadata }: Node): Promise<void> {
+    const { labels, annotations } = simulationMarks(this.ownPodCidrs(node));
+    if (hasAll(metadata.labels, labels) && hasAll(metadata.annotations, annotations)) return;
+    const { client, name } = node;
+    const body = { metadata: { labels, annotations } };
+    await client.patch(nodes, { name }, { type: "merge", body }).catch(ignoreNotFound);
   }
 
   /** Status at registration; without conditions if a Stage controls them. */
@@ -272,10 +284,8 @@ export class NodeSyncer {
 
   /** podCIDRs of a node, if no controller allocates them. */
   private ownPodCidrs({ index }: SimulatedNode): readonly string[] {
-    const { podCidr, allocatesPodCidrs, secondaryAddress } = this.options.settings;
-    if (allocatesPodCidrs) return [];
-    const cidr = ownPodCidr(podCidr, index);
-    return secondaryAddress === undefined ? [cidr] : [cidr, ownIpv6PodCidr(index)];
+    const { settings } = this.options;
+    return settings.allocatesPodCidrs ? [] : ownPodCidrs(settings, index);
   }
 
   /** Writes the status if anything but its heartbeat has changed, and every five minutes. */
@@ -376,4 +386,11 @@ function changesOf(
   });
   if (changed.length === 0 && isSame && !isDue) return undefined;
   return { ...Object.fromEntries(changed), conditions };
+}
+
+function hasAll(
+  values: Readonly<Record<string, string>> = {},
+  wanted: Readonly<Record<string, string>>,
+): boolean {
+  return Object.entries(wanted).every(([key, value]) => values[key] === value);
 }

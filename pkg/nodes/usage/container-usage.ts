@@ -1,7 +1,8 @@
 /** Simulated usage of containers: from annotations of the pod, else their requests. */
 import type { Container, Pod } from "#kinds";
 import { type Domain, resolve } from "#meta";
-import { annotationOf, perName } from "../annotations.ts";
+import { perName } from "#routing";
+import { annotationOf } from "../annotations.ts";
 import { parseUsageProfile, type UsageProfile } from "./usage-profile.ts";
 
 export interface ContainerUsage {

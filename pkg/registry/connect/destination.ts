@@ -1,4 +1,4 @@
-import type { Query } from "#request";
+import type { NamespacedName, Query } from "#request";
 
 /** The backend of a stream or proxy request: the kubelet of a node, a pod or a service endpoint. */
 export interface Destination {
@@ -7,6 +7,10 @@ export interface Destination {
   readonly host: string;
   /** Checked IP addresses of `host`, to which the connection is limited; absent if unresolved. */
   readonly addresses?: readonly string[];
+  /** The pod that has the address. */
+  readonly pod?: NamespacedName;
+  /** The node whose kubelet it is. */
+  readonly kubeletOf?: string;
   /** "" for the default of the scheme. */
   readonly port: string;
   /** Percent-encoded. */

@@ -4,6 +4,8 @@ import type { RegistryContext } from "../context.ts";
 import { coreObject } from "./lookup.ts";
 
 export interface Kubelet {
+  /** Name of the node. */
+  readonly kubeletOf: string;
   readonly host: string;
   readonly port: string;
 }
@@ -34,5 +36,5 @@ export async function kubeletOf(
     throw plainFailure(`no preferred addresses found; known addresses: [${known}]`);
   }
   const port = Number(status.daemonEndpoints?.kubeletEndpoint?.Port ?? 0) || defaultPort;
-  return { host: preferred.address, port: String(port) };
+  return { kubeletOf: node, host: preferred.address, port: String(port) };
 }

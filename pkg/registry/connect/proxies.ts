@@ -1,5 +1,6 @@
 import { isGlobalUnicast, parseStrictIp } from "#base";
 import { badRequest, serviceUnavailable } from "#meta";
+import type { NamespacedName } from "#request";
 import type { ResourceRequest } from "../contract.ts";
 import type { RegistryContext } from "../context.ts";
 import { type ConnectRequest, type Destination, splitName } from "./destination.ts";
@@ -12,7 +13,10 @@ import { coreObject } from "./lookup.ts";
  * `name:port` or `https:name:port`.
  */
 
-type ProxyBackend = Pick<Destination, "scheme" | "host" | "port" | "peer" | "addresses">;
+type ProxyBackend = Pick<
+  Destination,
+  "scheme" | "host" | "port" | "peer" | "addresses" | "pod" | "kubeletOf"
+>;
 
 export async function podProxy(
   registry: RegistryContext,
@@ -27,6 +31,7 @@ export async function podProxy(
   return toBackend(connectRequest, {
     scheme: scheme || "http",
     host,
+    pod: { namespace: request.namespace, name },
     port: port || String(container?.ports[0].containerPort ?? ""),
     peer: "backend",
   });
@@ -67,10 +72,12 @@ export async function serviceProxy(
     if (endpointPort === undefined) continue;
     for (const address of rotated(registry, addresses)) {
       if (!isReachable(address.ip)) continue;
-      if (!(await isPodAddress(registry, request, address))) continue;
+      const pod = await podWithAddress(registry, request, address);
+      if (pod === undefined) continue;
       return toBackend(connectRequest, {
         scheme: scheme || "http",
         host: address.ip,
+        pod,
         port: String(endpointPort.port),
         peer: "backend",
       });
@@ -102,22 +109,27 @@ async function portNameOf(
 }
 
 /**
- * Whether an address of Endpoints belongs to an existing pod. Others are not trusted, since many users
+ * The pod to which an address of Endpoints belongs. Other addresses are not trusted, since many users
  * can write Endpoints.
  */
-async function isPodAddress(
+async function podWithAddress(
   registry: RegistryContext,
   request: ResourceRequest,
   { ip, targetRef }: any,
-): Promise<boolean> {
-  if (targetRef?.kind !== "Pod") return false;
+): Promise<NamespacedName | undefined> {
+  if (targetRef?.kind !== "Pod") return undefined;
   const namespace = targetRef.namespace || request.namespace;
-  const pod = { plural: "pods", name: targetRef.name };
+  const { name } = targetRef;
   try {
-    const { status } = await coreObject(registry, { ...request, namespace }, pod);
-    return (status.podIPs ?? []).some((podIP: any) => podIP.ip === ip);
+    const { status } = await coreObject(
+      registry,
+      { ...request, namespace },
+      { plural: "pods", name },
+    );
+    const hasAddress = (status.podIPs ?? []).some((podIP: any) => podIP.ip === ip);
+    return hasAddress ? { namespace, name } : undefined;
   } catch {
-    return false;
+    return undefined;
   }
 }
 

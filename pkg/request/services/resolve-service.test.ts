@@ -8,8 +8,8 @@ import {
 } from "./resolve-service.ts";
 
 const random = seededRandom(1);
-const ports = [{ name: "https", port: 443 }];
-const clusterIP = "10.0.0.1";
+const ports: NonNullable<ResolvableService["spec"]["ports"]> = [{ name: "https", port: 443 }];
+const withClusterIp = { clusterIP: "10.0.0.1", ports };
 
 function resolved(
   spec: ResolvableService["spec"] | undefined,
@@ -36,7 +36,7 @@ describe("resolveService", () => {
     };
     const slices = [slice("IPv6", "fd00::1"), slice("IPv4", "10.1.0.1", "10.1.0.2"), unready];
     for (const routing of ["any", "endpoints"] as const) {
-      const found = await resolved({ clusterIP, ports, ipFamilies: ["IPv4"] }, slices, routing);
+      const found = await resolved({ ports, ipFamilies: ["IPv4"] }, slices, routing);
       assert.deepEqual(found.map(({ host }) => host).toSorted(), [
         "10.1.0.1",
         "10.1.0.2",
@@ -50,19 +50,20 @@ describe("resolveService", () => {
   it("shuffles the endpoints", async () => {
     const first = new Set<string>();
     for (let i = 0; i < 50; i++) {
-      const [address] = await resolved({ clusterIP, ports }, [
-        slice("IPv4", "10.1.0.1", "10.1.0.2"),
-      ]);
+      const [address] = await resolved({ ports }, [slice("IPv4", "10.1.0.1", "10.1.0.2")]);
       first.add(address!.host);
     }
     assert.equal(first.size, 2);
   });
 
-  it("falls back to the cluster IP, unless routing is endpoints", async () => {
-    assert.deepEqual(await resolved({ clusterIP, ports }), [{ host: clusterIP, port: 443 }]);
+  it("never returns the cluster IP", async () => {
     const none = /^UnresolvedService: no endpoints available for service "api"$/;
-    await assert.rejects(resolved({ clusterIP, ports }, [], "endpoints"), none);
-    await assert.rejects(resolved({ clusterIP: "None", ports }), none);
+    for (const routing of ["any", "endpoints"] as const) {
+      const unready = { addresses: ["10.1.0.1"], conditions: { ready: false } };
+      const slices = [{ ...slice("IPv4"), endpoints: [unready] }];
+      await assert.rejects(resolved(withClusterIp, [], routing), none);
+      await assert.rejects(resolved(withClusterIp, slices, routing), none);
+    }
   });
 
   it("returns the name of an ExternalName Service, unless routing is endpoints", async () => {
@@ -76,7 +77,7 @@ describe("resolveService", () => {
 
   it("reports what is missing", async () => {
     await assert.rejects(resolved(undefined), /^UnresolvedService: service "api" not found$/);
-    const other = { clusterIP, ports: [{ port: 80 }] };
+    const other = { ports: [{ port: 80 }] };
     await assert.rejects(resolved(other), /no service port 443 found for service "api"$/);
     await assert.rejects(resolved({ type: "Odd", ports }), /unsupported service type "Odd"$/);
   });

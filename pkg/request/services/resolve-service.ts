@@ -1,17 +1,12 @@
 import { type Random, shuffle } from "#base";
-
-/** Namespace and name of a Service. */
-interface Named {
-  readonly namespace: string;
-  readonly name: string;
-}
+import type { ApiAddress, NamespacedName } from "./dialer.ts";
 
 /** Reads Services and their EndpointSlices. */
 export interface ServiceReader {
   /** Resolves to undefined if the Service does not exist. */
-  readonly service: (place: Named) => Promise<ResolvableService | undefined>;
+  readonly service: (place: NamespacedName) => Promise<ResolvableService | undefined>;
   /** The EndpointSlices of a service. */
-  readonly slices: (place: Named) => Promise<readonly ServiceSlice[]>;
+  readonly slices: (place: NamespacedName) => Promise<readonly ServiceSlice[]>;
 }
 
 /** The fields of a Service that are needed to resolve it. */
@@ -19,7 +14,6 @@ export interface ResolvableService {
   readonly spec: {
     readonly type?: string;
     readonly externalName?: string;
-    readonly clusterIP?: string;
     readonly ipFamilies?: readonly string[];
     readonly ports?: readonly ServicePort[];
   };
@@ -38,20 +32,20 @@ export interface ServiceSlice {
     | readonly {
         readonly addresses?: readonly string[] | null;
         readonly conditions?: { readonly ready?: boolean };
+        readonly nodeName?: string;
+        readonly targetRef?: {
+          readonly kind?: string;
+          readonly namespace?: string;
+          readonly name?: string;
+        };
       }[]
     | null;
 }
 
-/** Host, without brackets, and port to connect to. */
-export interface ServiceAddress {
-  readonly host: string;
-  readonly port: number;
-}
-
 /**
- * How a Service is resolved. `endpoints`: to its ready endpoints (`--enable-aggregator-routing`). `any`:
- * to these if there are any, else to the cluster IP, which the API server may be unable to route; a
- * Service of type ExternalName to its name.
+ * How a Service is resolved: to its ready endpoints. With `any`, a Service of type ExternalName is resolved
+ * to its name as well; with `endpoints` (`--enable-aggregator-routing`) it is an error. The cluster IP is
+ * never used: the API server may be unable to route it, and without ready endpoints nothing is behind it.
  */
 export type ServiceRouting = "any" | "endpoints";
 
@@ -70,28 +64,27 @@ const clusterTypes = new Set(["ClusterIP", "LoadBalancer", "NodePort"]);
  */
 export async function resolveService(
   reader: ServiceReader,
-  { port, ...place }: Named & { readonly port: number },
+  { port, ...place }: NamespacedName & { readonly port: number },
   { routing, random }: { readonly routing: ServiceRouting; readonly random: Random },
-): Promise<readonly ServiceAddress[]> {
+): Promise<readonly ApiAddress[]> {
   const quoted = JSON.stringify(place.name);
   const service = await reader.service(place);
   if (service === undefined) throw new UnresolvedService(`service ${quoted} not found`);
-  const { type = "ClusterIP", externalName = "", clusterIP = "", ports = [] } = service.spec;
+  const { type = "ClusterIP", externalName = "", ports = [] } = service.spec;
   if (type === "ExternalName" && routing !== "endpoints") return [{ host: externalName, port }];
   if (!clusterTypes.has(type)) {
     throw new UnresolvedService(`unsupported service type ${JSON.stringify(type)}`);
   }
-  const isHeadless = clusterIP === "" || clusterIP === "None";
   const found = ports.find((each) => each.port === port);
   if (found === undefined) {
     throw new UnresolvedService(`no service port ${port} found for service ${quoted}`);
   }
   const endpoints = readyEndpoints(await reader.slices(place), found.name ?? "", {
+    namespace: place.namespace,
     family: service.spec.ipFamilies?.[0],
     random,
   });
   if (endpoints.length > 0) return endpoints;
-  if (routing === "any" && !isHeadless) return [{ host: clusterIP, port }];
   throw new UnresolvedService(`no endpoints available for service ${quoted}`);
 }
 
@@ -108,16 +101,35 @@ export function isReadyEndpoint({
 function readyEndpoints(
   slices: readonly ServiceSlice[],
   portName: string,
-  { family, random }: { readonly family: string | undefined; readonly random: Random },
-): readonly ServiceAddress[] {
-  const addressesOf = ({ ports, endpoints }: ServiceSlice): readonly ServiceAddress[] => {
+  {
+    namespace,
+    family,
+    random,
+  }: {
+    readonly namespace: string;
+    readonly family: string | undefined;
+    readonly random: Random;
+  },
+): readonly ApiAddress[] {
+  const addressesOf = ({ ports, endpoints }: ServiceSlice): readonly ApiAddress[] => {
     const port = ports?.find((each) => (each.name ?? "") === portName)?.port;
     if (port === undefined) return [];
-    const hosts = (endpoints ?? []).filter(isReadyEndpoint).map(({ addresses }) => addresses?.[0]);
-    return hosts.flatMap((host) => (host === undefined ? [] : [{ host, port }]));
+    return (endpoints ?? []).filter(isReadyEndpoint).flatMap((endpoint) => {
+      const host = endpoint.addresses?.[0];
+      const { nodeName: node } = endpoint;
+      return host === undefined ? [] : [{ host, port, node, pod: podOf(endpoint, namespace) }];
+    });
   };
   const isPreferred = ({ addressType }: ServiceSlice) => addressType === family;
   const preferred = slices.filter(isPreferred).flatMap(addressesOf);
   const others = slices.filter((slice) => !isPreferred(slice)).flatMap(addressesOf);
   return [...shuffle(random, preferred), ...shuffle(random, others)];
+}
+
+type Endpoint = NonNullable<ServiceSlice["endpoints"]>[number];
+
+/** The pod to which the endpoint refers. */
+function podOf({ targetRef }: Endpoint, namespace: string): NamespacedName | undefined {
+  if (targetRef?.kind !== "Pod" || targetRef.name === undefined) return undefined;
+  return { namespace: targetRef.namespace ?? namespace, name: targetRef.name };
 }

@@ -1,6 +1,8 @@
 import type { Agent, IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
+import { isIP } from "node:net";
 import { dialFailure, textWithin, trustServers } from "#base";
+import type { DialTarget } from "../services/dialer.ts";
 import { CallFault } from "./call-fault.ts";
 import { parseResponse, type WebhookResponse } from "./response.ts";
 
@@ -9,8 +11,10 @@ export interface WebhookPlace {
   readonly url: URL;
   /** CA bundle as PEM; "" for the system's trust store. */
   readonly authorities: string;
-  /** Resolves the address to connect to; absent to use the host of the URL. */
-  readonly address?: (() => Promise<{ readonly host: string; readonly port: number }>) | undefined;
+  /** Whether the URL names a Service, which is resolved without DNS. */
+  readonly isService: boolean;
+  /** Resolves where to connect. */
+  readonly target: (signal: AbortSignal | undefined) => Promise<DialTarget>;
 }
 
 interface WebhookCall {
@@ -58,13 +62,13 @@ export async function callWebhook(place: WebhookPlace, call: WebhookCall): Promi
 }
 
 /** The URL in errors; that of a service always includes the port. */
-function displayUrl({ address }: WebhookPlace, url: URL): string {
-  if (address === undefined || url.port !== "") return url.href;
+function displayUrl({ isService }: WebhookPlace, url: URL): string {
+  if (!isService || url.port !== "") return url.href;
   return url.href.replace(url.host, `${url.host}:443`);
 }
 
 /** The host without the brackets of an IPv6 address, as sockets require. */
-function hostOf({ hostname }: URL): string {
+export function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[(.*)\]$/, "$1");
 }
 
@@ -89,22 +93,19 @@ class StaleConnection extends Error {
 }
 
 async function exchange(
-  { address, authorities }: WebhookPlace,
+  { target, authorities }: WebhookPlace,
   url: URL,
   { body, agent, signal, headers }: WebhookCall,
 ): Promise<WebhookResponse> {
   const bytes = Buffer.from(body);
-  const resolved = await address?.();
-  const socketAddress = resolved && {
-    host: resolved.host,
-    hostname: resolved.host,
-    port: resolved.port,
-  };
+  const { host, port, lookup } = await target(signal);
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
     const request = httpsRequest({
       protocol: url.protocol,
-      hostname: hostOf(url),
-      port: url.port,
+      host,
+      port,
+      lookup,
+      ...(isIP(hostOf(url)) === 0 ? { servername: hostOf(url) } : {}),
       path: `${url.pathname}${url.search}`,
       method: "POST",
       headers: {
@@ -117,7 +118,6 @@ async function exchange(
       agent: agent ?? false,
       ...(signal === undefined ? {} : { signal }),
       ...trustServers(authorities),
-      ...(socketAddress === undefined ? {} : { ...socketAddress, servername: url.hostname }),
     });
     request.once("response", resolve);
     request.once("error", (error: NodeJS.ErrnoException) => {

@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
+import { ordinaryDialer } from "../testing.ts";
 import { webhookPlace } from "./service-place.ts";
 
-const noReader = { service: () => assert.fail(), slices: () => assert.fail() };
-const ofUrl = (url: string) => webhookPlace({ url }, noReader).url.href;
+const reader = { service: () => assert.fail(), slices: () => assert.fail() };
+const parts = { reader, dialer: ordinaryDialer };
+const ofUrl = (url: string) => webhookPlace({ url }, parts).url.href;
 const ofService = (path: string) => {
   const service = { namespace: "ns", name: "hook", path, port: 8443 };
-  return webhookPlace({ service }, noReader).url.href.replace("https://hook.ns.svc:8443", "");
+  return webhookPlace({ service }, parts).url.href.replace("https://hook.ns.svc:8443", "");
 };
 
 describe("paths of webhooks", () => {

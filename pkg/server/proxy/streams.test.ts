@@ -8,6 +8,7 @@ import { Catalog, domainOf } from "#meta";
 import { builtinKinds } from "#api";
 import { silentLogger } from "#base";
 import type { ConnectRequest, Destination, Registry, ResourceRequest } from "#registry";
+import { ordinaryDialer } from "../../request/testing.ts";
 import { createServer, type KeelsonServer } from "../server.ts";
 
 interface ConnectCall {
@@ -76,6 +77,7 @@ describe("streams", () => {
       },
       authorizer: { authorize: async () => ({ verdict: "allow", reason: "" }) },
       logger: silentLogger,
+      dialer: ordinaryDialer,
     });
     await server.listen({ host: "127.0.0.1", port: 0 });
   });

@@ -12,7 +12,7 @@ import {
   StatusError,
 } from "#meta";
 import type { Destination, Registry, ResourceRequest } from "#registry";
-import type { Query, RequestInfo, User } from "#request";
+import { type Query, type RequestInfo, SimulatedAddress, type User } from "#request";
 import type { Shutdown } from "../transport/shutdown.ts";
 import { ClientGone, type Exchange, onlyReads } from "../transport/exchange.ts";
 import type { StreamRoute } from "../routes/resource-route.ts";
@@ -119,9 +119,16 @@ async function openBackend(
     const body: Readable | undefined = hasBody ? exchange.stream?.() : undefined;
     return await tunnels.open(to, { method, headers, body, signal });
   } catch (error) {
+    if (error instanceof SimulatedAddress) throw simulatedBackend(to, error.message);
     if (!(error instanceof DialFault)) throw error;
     throw unreachable(proxied, error.message);
   }
+}
+
+/** Unlike kube-apiserver for a failed dial, always 503: the request is never sent. */
+function simulatedBackend({ use }: Destination, reason: string): StatusError {
+  const failed = use === "proxy" ? "error trying to reach service" : "error dialing backend";
+  return serviceUnavailable(`${failed}: ${reason}`);
 }
 
 function unreachable({ to, exchange }: ProxiedStream, reason: string): StatusError {

@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import type { TLSSocket } from "node:tls";
 import { createAuthority, issueCertificate, type KeyPair } from "#pki";
 import type { Destination } from "#registry";
+import { ordinaryDialer } from "../../request/testing.ts";
 import { DialFault, Tunnels } from "./tunnels.ts";
 
 describe("tunnels to kubelets", () => {
@@ -57,21 +58,25 @@ describe("tunnels to kubelets", () => {
 
   it("presents its client certificate and verifies that of the kubelet", async () => {
     const { certificate: cert, privateKey: key } = client;
-    const tunnels = new Tunnels({ ca: authority.certificate, cert, key });
+    const tunnels = new Tunnels({ ca: authority.certificate, cert, key }, ordinaryDialer);
     assert.equal(await textOf(tunnels), "api /containerLogs/ns/p/c?follow=true");
   });
 
   it("rejects a kubelet with an untrusted certificate, unless verification is disabled", async () => {
     const other = await createAuthority("other", { validDays: 1, now });
-    const tunnels = new Tunnels({ ca: other.certificate });
+    const tunnels = new Tunnels({ ca: other.certificate }, ordinaryDialer);
     await assert.rejects(openTunnel(tunnels, destination()), DialFault);
     assert.match(await textOf(tunnels, destination({ peer: "kubelet, unchecked" })), /^anonymous /);
-    assert.match(await textOf(new Tunnels({})), /^anonymous /);
+    assert.match(await textOf(new Tunnels({}, ordinaryDialer)), /^anonymous /);
   });
 
   it("returns an upgraded connection with the data that followed the response", async () => {
     const headers = { connection: "Upgrade", upgrade: "x" };
-    const response = await openTunnel(new Tunnels({}), destination({ use: "upgrade" }), headers);
+    const response = await openTunnel(
+      new Tunnels({}, ordinaryDialer),
+      destination({ use: "upgrade" }),
+      headers,
+    );
     assert.ok(response.kind === "upgraded");
     const first = response.head.byteLength > 0 ? response.head : await onceData(response.socket);
     assert.equal(Buffer.from(first).toString(), "hi");
@@ -79,7 +84,7 @@ describe("tunnels to kubelets", () => {
   });
 
   it("connects to the resolved addresses instead of resolving the name again", async () => {
-    const tunnels = new Tunnels({ ca: authority.certificate });
+    const tunnels = new Tunnels({ ca: authority.certificate }, ordinaryDialer);
     const named = destination({ host: "127.0.0.1.invalid", addresses: ["127.0.0.1"] });
     const unchecked = destination({ ...named, peer: "kubelet, unchecked" });
     assert.match(await textOf(tunnels, unchecked), /^anonymous /);
@@ -89,7 +94,9 @@ describe("tunnels to kubelets", () => {
 
   it("reports dial failures with the message of Go", async () => {
     const refused = destination({ port: "1" });
-    const failure = await openTunnel(new Tunnels({}), refused).catch((error: unknown) => error);
+    const failure = await openTunnel(new Tunnels({}, ordinaryDialer), refused).catch(
+      (error: unknown) => error,
+    );
     assert.ok(failure instanceof DialFault);
     assert.equal(failure.message, "dial tcp 127.0.0.1:1: connect: connection refused");
   });

@@ -5,10 +5,11 @@ import {
   request as httpRequest,
 } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
-import { isIP, type LookupFunction } from "node:net";
+import { isIP } from "node:net";
 import type { Duplex, Readable } from "node:stream";
 import { dialFailure, dialTimedOut, hostAndPort, trustServers } from "#base";
 import type { Destination } from "#registry";
+import type { Dialer, DialTarget } from "#request";
 import { pem } from "../transport/tls.ts";
 
 /** TLS options of connections to kubelets, in PEM format. */
@@ -50,7 +51,10 @@ export class DialFault extends Error {
 export class Tunnels {
   private readonly agents: Readonly<Record<Destination["peer"], HttpsAgent>>;
 
-  constructor({ ca, cert, key }: KubeletTls) {
+  constructor(
+    { ca, cert, key }: KubeletTls,
+    private readonly dialer: Dialer,
+  ) {
     const client = cert && key ? { cert: pem(cert), key: pem(key) } : {};
     const unverified = { rejectUnauthorized: false };
     const verified = ca === undefined ? unverified : trustServers(pem(ca));
@@ -61,26 +65,38 @@ export class Tunnels {
     };
   }
 
-  /** @throws DialFault, or the signal's reason */
-  open(to: Destination, request: TunnelRequest): Promise<TunnelResponse> {
-    return openTunnel(() => this.start(to, request), endpointOf(to), request);
+  /** @throws DialFault, SimulatedAddress, or the signal's reason */
+  async open(to: Destination, request: TunnelRequest): Promise<TunnelResponse> {
+    const { pod, kubeletOf, addresses: resolved } = to;
+    const { host, port } = endpointOf(to);
+    const address = { host, port: Number(port), pod, kubeletOf, resolved };
+    const target = await this.dialer.targetOf(address, request.signal);
+    return openTunnel(() => this.start(to, target, request), target, {
+      ...request,
+      isTls: to.scheme === "https",
+    });
   }
 
-  private start(to: Destination, { method, headers }: TunnelRequest) {
+  private start(to: Destination, target: DialTarget, { method, headers }: TunnelRequest) {
     const path = `${to.path || "/"}${to.query === "" ? "" : `?${to.query}`}`;
-    const port = to.port || (to.scheme === "https" ? 443 : 80);
-    const options = { host: to.host, port, path, method, headers, ...resolvedAddresses(to) };
+    const options = { ...target, path, method, headers };
     if (to.scheme === "http") return httpRequest(options);
     const agent: Agent = this.agents[to.peer];
-    return httpsRequest({ ...options, agent });
+    // Node would take it from the Host header, which is the client's.
+    const servername = isIP(to.host) === 0 ? to.host : "";
+    return httpsRequest({ ...options, servername, agent });
   }
 }
 
 /** The server that a request is sent to. */
-export interface TunnelEndpoint {
-  readonly scheme: "http" | "https";
+interface TunnelEndpoint {
   readonly host: string;
-  readonly port: string;
+  readonly port: string | number;
+}
+
+interface TunnelOptions extends Pick<TunnelRequest, "body" | "signal"> {
+  /** Whether the connection is ready after a TLS handshake. */
+  readonly isTls: boolean;
 }
 
 /**
@@ -90,7 +106,7 @@ export interface TunnelEndpoint {
 export function openTunnel(
   start: () => ClientRequest,
   endpoint: TunnelEndpoint,
-  { body, signal }: Pick<TunnelRequest, "body" | "signal">,
+  { body, signal, isTls }: TunnelOptions,
 ): Promise<TunnelResponse> {
   return new Promise((resolve, reject) => {
     signal.throwIfAborted();
@@ -107,7 +123,7 @@ export function openTunnel(
     });
     outgoing.once("socket", (socket) => {
       if (outgoing.reusedSocket) return clearTimeout(timer);
-      const connected = endpoint.scheme === "https" ? "secureConnect" : "connect";
+      const connected = isTls ? "secureConnect" : "connect";
       socket.once(connected, () => clearTimeout(timer));
     });
     outgoing.once("response", (message) => resolve({ kind: "response", message }));
@@ -123,20 +139,8 @@ export function openTunnel(
   });
 }
 
-/** A lookup of the addresses that were checked for the host; the certificate must match the name. */
-function resolvedAddresses({ addresses }: Destination): { lookup?: LookupFunction } {
-  if (addresses === undefined) return {};
-  const resolved = addresses.map((address) => ({ address, family: isIP(address) }));
-  return {
-    lookup: (_host, { all }, callback) => {
-      if (all === true) callback(null, resolved);
-      else callback(null, resolved[0]!.address, resolved[0]!.family);
-    },
-  };
-}
-
-function endpointOf({ host, port, scheme }: Destination): TunnelEndpoint {
-  return { scheme, host, port: port || (scheme === "https" ? "443" : "80") };
+function endpointOf({ host, port, scheme }: Destination) {
+  return { host, port: port || (scheme === "https" ? "443" : "80") };
 }
 
 export function urlOf(to: Destination): string {

@@ -200,7 +200,7 @@ export class UpstreamProxy {
     const headers = this.forwardedHeaders(request, isUpgrade);
     const start = () => httpsRequest({ host, port, path, method, headers, agent });
     const body = !isUpgrade && hasBody(request) ? request : undefined;
-    return openTunnel(start, { scheme: "https", host, port }, { body, signal });
+    return openTunnel(start, { host, port }, { body, signal, isTls: true });
   }
 
   private forwardedHeaders(request: IncomingMessage, isUpgrade: boolean) {

@@ -6,6 +6,7 @@ import { type ApiService, BackendError, Backends, type ClientCertificate } from 
 import { seededRandom, systemClock } from "#base";
 import { issueCertificate, type KeyPair } from "#pki";
 import { AggregatedBackend, cut, seenBy, sendJson, testAuthority } from "./aggregated-backend.ts";
+import { ordinaryDialer } from "../../../pkg/request/testing.ts";
 
 const hosts = ["far.default.svc"];
 const user = { name: "vera", uid: "", groups: ["devs"], extra: new Map() };
@@ -29,7 +30,8 @@ describe("transport to aggregated servers", () => {
         ports.map((port) => ({ ports: [{ port }], endpoints: [{ addresses: ["127.0.0.1"] }] })),
     };
     const random = seededRandom(7);
-    const common = { reader, random, clock: systemClock, signal: life.signal };
+    const dialer = ordinaryDialer;
+    const common = { reader, dialer, random, clock: systemClock, signal: life.signal };
     backends = new Backends({ ...common, routing: "any", client: () => client });
   });
   afterEach(async () => {

@@ -14,13 +14,14 @@ import { generateSigningKey } from "#authn";
 import { systemClock } from "#base";
 import { type RunningServer, startServer, type StartOptions } from "#controlplane";
 import { createAuthority, issueCertificate, type KeyPair } from "#pki";
-import { callWebhook, parseKubeconfig, webhookClient } from "#request";
+import { callWebhook, parseKubeconfig, webhookClient, webhookPlace } from "#request";
 import { backendTls, dial } from "../../../pkg/aggregator/transport/dial.ts";
 import { fetchText } from "../../../pkg/authn/issuers/fetch-json.ts";
 import { http2Transport } from "../../../pkg/client/http/connections.ts";
 import { serveHealthAndMetrics } from "../../../pkg/controlplane/controller-manager/serving.ts";
 import { waitUntilServing } from "../../../pkg/controlplane/cluster/serving.ts";
 import { issueAuthority } from "../../../pkg/pki/testing.ts";
+import { ordinaryDialer } from "../../../pkg/request/testing.ts";
 import { Tunnels } from "../../../pkg/server/proxy/tunnels.ts";
 import { Channel } from "../../../pkg/storage/etcd/grpc/channel.ts";
 import { openEtcd3Client } from "../../../pkg/storage/etcd/etcd3-client.ts";
@@ -69,11 +70,14 @@ function kubeconfigOf(url: string, pool: string) {
 
 const signal = () => AbortSignal.timeout(60_000);
 
+const reader = { service: () => assert.fail(), slices: () => assert.fail() };
+const parts = { reader, dialer: ordinaryDialer };
+
 /** Clients by the file that opens the connections. */
 const clients: Readonly<Record<string, Client>> = {
   "pkg/request/webhook/call.ts": (url, authorities) =>
     callWebhook(
-      { url: new URL(url), authorities },
+      webhookPlace({ url, caBundle: Buffer.from(authorities).toString("base64") }, parts),
       { body: "{}", timeoutMs: 5_000, signal: undefined },
     ),
   "pkg/request/webhook/client.ts": async (url, pool) => {
@@ -87,7 +91,7 @@ const clients: Readonly<Record<string, Client>> = {
     const to = { scheme: "https", host: "127.0.0.1", port, path: "/", query: "" } as const;
     const destination = { ...to, peer: "kubelet", use: "log" } as const;
     const request = { method: "GET", headers: {}, signal: signal() };
-    const response = await new Tunnels({ ca }).open(destination, request);
+    const response = await new Tunnels({ ca }, ordinaryDialer).open(destination, request);
     response.message.resume();
   },
   "pkg/client/http/connections.ts": async (url, pool) => {
@@ -101,7 +105,8 @@ const clients: Readonly<Record<string, Client>> = {
     const settings = { serverName: "localhost", authorities, isInsecure: false, client: undefined };
     const address = { host: "127.0.0.1", port: Number(new URL(url).port) };
     const options = { protocols: ["h2"], signal: signal() };
-    (await dial(address, backendTls(settings), options)).destroy();
+    const target = await ordinaryDialer.targetOf(address);
+    (await dial(target, backendTls(settings), options)).destroy();
   },
   "pkg/storage/etcd/grpc/channel.ts": async (endpoint, ca) => {
     const tls = { ca: Buffer.from(ca) };
