@@ -44,6 +44,8 @@ export interface BackendRequest {
    * adds those of `user`.
    */
   readonly headers: Readonly<Record<string, string | readonly string[]>>;
+  /** Whether X-Forwarded-Host names the address of the server, as in requests that are proxied. */
+  readonly namesBackend?: boolean;
   /** Absent = the request has no body. */
   readonly body?: Readable | Uint8Array | undefined;
   /** User of the request, passed in `X-Remote-User`, `-Uid`, `-Group` and `-Extra-*`. */
@@ -56,6 +58,8 @@ export interface BackendRequest {
 
 /** Head of a response; the body is streamed with backpressure. */
 export interface BackendResponse {
+  /** Host and port of the server, by the API. */
+  readonly authority: string;
   readonly status: number;
   /** By lower-case name, without hop-by-hop headers. */
   readonly headers: Readonly<Record<string, string | readonly string[]>>;

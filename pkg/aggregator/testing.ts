@@ -75,7 +75,12 @@ export const plainTransport: BackendTransport = {
         },
         (body) => {
           const received = body.headers as Record<string, string>;
-          resolve({ status: body.statusCode ?? 0, headers: received, body });
+          resolve({
+            authority: `127.0.0.1:${service?.port}`,
+            status: body.statusCode ?? 0,
+            headers: received,
+            body,
+          });
         },
       );
       outgoing.on("error", reject);

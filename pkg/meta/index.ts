@@ -42,6 +42,14 @@ export {
   type ObjectMeta,
 } from "./object/object-meta.ts";
 export * from "./status/status-errors.ts";
+export {
+  decodedPath,
+  formatUrl,
+  parseRequestUrl,
+  parseUrl,
+  UrlFault,
+  type UrlParts,
+} from "./encoding/go-url.ts";
 export { goQuote } from "./encoding/go-quote.ts";
 export { escapedForHtml as escapeHtml } from "#schema";
 export { printJson } from "#base";

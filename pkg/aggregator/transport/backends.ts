@@ -136,7 +136,9 @@ export class Backends implements BackendTransport {
       for (const [index, address] of addresses.entries()) {
         try {
           return await lifetime.attempt(async (own) => {
-            const sent = { ...headers, host: hostAndPort(address) };
+            const host = hostAndPort(address);
+            const named = request.namesBackend === true ? { "x-forwarded-host": host } : {};
+            const sent = { ...headers, ...named, host };
             const { method, path, body } = request;
             const target = await this.targetOf(address, own.signal);
             return send(target, tls, { method, path, headers: sent, body, ...own });

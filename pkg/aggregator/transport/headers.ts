@@ -22,6 +22,7 @@ export function requestHeaders({ headers, user }: BackendRequest): Headers {
     if (reservedPrefixes.some((prefix) => plain.startsWith(prefix))) continue;
     sent[name.toLowerCase()] = typeof value === "string" ? value : [...value];
   }
+  if (/\btrailers\b/i.test([headers["te"] ?? ""].flat().join())) sent["te"] = "trailers";
   return { ...sent, ...userHeaders(user) };
 }
 

@@ -126,8 +126,9 @@ function exchange(
       const why = dialFailure(address, error);
       reject(isStale ? new StaleConnection(why) : new BackendError("unreachable", why, !wasSent));
     });
+    const authority = String(headers["host"]);
     request.once("response", (message) =>
-      resolve({ kind: "response", response: responseOf(message, signal) }),
+      resolve({ kind: "response", response: responseOf(message, { authority, signal }) }),
     );
     request.once("upgrade", (message, socket, head) => {
       signal.removeEventListener("abort", abort);
@@ -151,8 +152,12 @@ export function startRequest<T>(start: () => T): T {
   }
 }
 
-function responseOf(message: IncomingMessage, signal: AbortSignal): BackendResponse {
+function responseOf(
+  message: IncomingMessage,
+  { authority, signal }: { readonly authority: string; readonly signal: AbortSignal },
+): BackendResponse {
   return {
+    authority,
     status: message.statusCode ?? 502,
     headers: responseHeaders(message.headers),
     body: bodyStream({ source: message, isComplete: () => message.complete, signal }),

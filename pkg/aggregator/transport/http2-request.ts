@@ -24,7 +24,9 @@ export function sendHttp2(
       fail();
       onClose();
     });
-    stream.once("response", (head) => resolve(responseOf(stream, head, signal)));
+    stream.once("response", (head) =>
+      resolve(responseOf(stream, head, { authority: String(authority), signal })),
+    );
     if (body instanceof Readable) body.pipe(stream);
     else if (body !== undefined) stream.end(body);
   });
@@ -38,9 +40,10 @@ function isTimeout(reason: unknown): boolean {
 function responseOf(
   stream: ClientHttp2Stream,
   headers: IncomingHttpHeaders,
-  signal: AbortSignal,
+  { authority, signal }: { readonly authority: string; readonly signal: AbortSignal },
 ): BackendResponse {
   return {
+    authority,
     status: Number(headers[":status"]),
     headers: responseHeaders(headers),
     body: bodyStream({

@@ -8,15 +8,15 @@ import type { ConnectRequest } from "./destination.ts";
  */
 export function connectOptions(
   { resource, subresource }: ResourceRequest,
-  { query, rawPath }: ConnectRequest,
+  { query, path }: ConnectRequest,
 ): Readonly<Record<string, unknown>> {
   const { options: struct } =
     resource.kind.subresources.find(({ name }) => name === subresource) ?? {};
-  if (struct === undefined) return rawPath === "" ? {} : { path: rawPath };
+  if (struct === undefined) return path === "" ? {} : { path };
   const options: Record<string, unknown> = {};
   for (const { name, type: declared } of jsonFields(struct)) {
     const type = resolved(declared);
-    if (name === "path" && rawPath !== "") options[name] = rawPath;
+    if (name === "path" && path !== "") options[name] = path;
     else if (!query.has(name)) continue;
     else if (type.tag === "bool") options[name] = query.flag(name);
     else if (type.tag !== "list") options[name] = query.get(name);

@@ -28,8 +28,8 @@ export interface ConnectRequest {
   readonly query: Query;
   /** The query as it was sent, without the question mark. */
   readonly rawQuery: string;
-  /** The percent-encoded path after the subresource: "" or with a leading slash. */
-  readonly rawPath: string;
+  /** The decoded path after the subresource: "" or with a leading slash. */
+  readonly path: string;
 }
 
 /** `a=1&b=2`, sorted by name like Go's url.Values.Encode. */

@@ -59,12 +59,12 @@ describe("proxies to nodes", () => {
     const daemonEndpoints = { kubeletEndpoint: { Port: 10_250 } };
     const status = { addresses: [{ type, address }], daemonEndpoints };
     await test.put("v1/nodes//n/status", { metadata: { name: "n" }, status });
-    const request = { query: Query.parse(""), rawQuery: "", rawPath: "/x" };
+    const request = { query: Query.parse(""), rawQuery: "", path: "/x" };
     return test.registry.connect(test.request(`v1/nodes//${path}/proxy`), request);
   };
 
   it("name the resource of the request in a 404 for another object", async () => {
-    const request = { query: Query.parse(""), rawQuery: "", rawPath: "/x" };
+    const request = { query: Query.parse(""), rawQuery: "", path: "/x" };
     const path = "v1/services/default/none/proxy";
     const connection = test.registry.connect(test.request(path), request);
     await assert.rejects(connection, /^StatusError: services "none" not found$/);
@@ -117,7 +117,7 @@ describe("proxies to pods", () => {
     const test = await testRegistry();
     const containers = [{ name: "c", image: "i", ports: [{ containerPort: 80 }] }];
     await test.post("v1/pods/ns", { metadata: { name: "p" }, spec: { containers } });
-    const request = { query: Query.parse(""), rawQuery: "", rawPath: "/x" };
+    const request = { query: Query.parse(""), rawQuery: "", path: "/x" };
     let rejected = 0;
     for (const ip of unreachable) {
       const status = { phase: "Running", podIP: ip, podIPs: [{ ip }] };

@@ -1,6 +1,7 @@
+import { posix } from "node:path";
 import { isGlobalUnicast, parseStrictIp } from "#base";
 import { badRequest, serviceUnavailable } from "#meta";
-import type { NamespacedName } from "#request";
+import { escapePath, type NamespacedName } from "#request";
 import type { ResourceRequest } from "../contract.ts";
 import type { RegistryContext } from "../context.ts";
 import { type ConnectRequest, type Destination, splitName } from "./destination.ts";
@@ -148,6 +149,8 @@ function isReachable(text: string): boolean {
   return address !== undefined && isGlobalUnicast(address);
 }
 
-function toBackend({ rawPath, rawQuery }: ConnectRequest, backend: ProxyBackend): Destination {
-  return { ...backend, path: rawPath, query: rawQuery, use: "proxy" };
+/** The path without empty and dot segments. */
+function toBackend({ path, rawQuery }: ConnectRequest, backend: ProxyBackend): Destination {
+  const clean = path === "" ? "" : escapePath(posix.join("/", path));
+  return { ...backend, path: clean, query: rawQuery, use: "proxy" };
 }

@@ -1,3 +1,4 @@
+import { posix } from "node:path";
 import type { Readable } from "node:stream";
 import {
   type ApiServices,
@@ -9,7 +10,7 @@ import {
   type RemoteApiService,
 } from "#aggregator";
 import { withoutBearerProtocol } from "#authn";
-import type { Domain } from "#meta";
+import { type Domain, StatusError } from "#meta";
 import {
   escapePath,
   pathParts,
@@ -22,6 +23,8 @@ import type { RequestRecord } from "../metrics/requests.ts";
 import { sendText } from "../response/response-writer.ts";
 import { type Exchange, onlyReads } from "../transport/exchange.ts";
 import type { Shutdown } from "../transport/shutdown.ts";
+import { forwardedFor, responseHeaders } from "./forwarded-headers.ts";
+import { type ProxiedResponse, rewrittenResponse } from "./proxied-response.ts";
 import { joinUpgrade } from "./streams.ts";
 
 /** Access to aggregated API servers. */
@@ -75,6 +78,7 @@ export async function proxyToBackend(
     body,
     user: request.user,
     signal: exchange.signal,
+    namesBackend: exchange.upgrade === undefined,
     timeoutMs: isDiscovery(request.info) && !record.longRunning ? discoveryMs : undefined,
   };
   try {
@@ -197,16 +201,15 @@ function forwardedHeaders(
   if (protocols !== undefined) {
     headers["sec-websocket-protocol"] = withoutBearerProtocol([protocols].flat().join(","), domain);
   }
-  const host = exchange.header("host") ?? exchange.header(":authority");
-  const clients = [headers["x-forwarded-for"] ?? [], exchange.remoteAddress ?? []].flat();
-  return {
+  const clients = forwardedFor(headers["x-forwarded-for"], exchange);
+  const forwarded = {
     ...headers,
     "audit-id": exchange.auditId,
-    "x-forwarded-uri": escapePath(info.path),
-    "x-forwarded-proto": "https",
-    ...(host === undefined ? {} : { "x-forwarded-host": host }),
-    ...(clients.length === 0 ? {} : { "x-forwarded-for": clients.join(", ") }),
+    ...(clients === undefined ? {} : { "x-forwarded-for": clients }),
   };
+  if (exchange.upgrade !== undefined) return forwarded;
+  const uri = posix.join("/", escapePath(info.path));
+  return { ...forwarded, "x-forwarded-uri": uri, "x-forwarded-proto": "https" };
 }
 
 async function sendResponse(
@@ -215,20 +218,22 @@ async function sendResponse(
   backendResponse: BackendResponse,
 ): Promise<void> {
   const { exchange, record } = request;
-  const { status, headers, body } = backendResponse;
+  const { status, body } = backendResponse;
   if (rejectsRedirects && isRedirect(backendResponse)) {
     record.code = 502;
     body.destroy();
     const text = "the backend attempted to redirect this request, which is not permitted";
     return sendText(exchange, 502, text);
   }
+  const page = await pageOf(backendResponse, exchange);
+  if (typeof page === "string") return sendFailure(request, page);
   record.code = status;
   const { response } = exchange;
-  response.start(status, headers);
+  response.start(status, page.headers);
   response.flush();
   try {
-    for await (const chunk of body) {
-      const wait = response.write([chunk as Uint8Array]);
+    for await (const chunk of page.body) {
+      const wait = response.write([chunk]);
       if (wait !== undefined) await wait;
     }
   } catch (error) {
@@ -236,6 +241,26 @@ async function sendResponse(
     throw error;
   }
   response.end();
+}
+
+/**
+ * A response whose redirects and links name the backend, as those of kube-aggregator do; the message of a
+ * failure to rewrite them.
+ */
+async function pageOf(
+  { headers, body, authority }: BackendResponse,
+  exchange: Exchange,
+): Promise<ProxiedResponse | string> {
+  const rewriting = { scheme: "https", host: authority, prefix: "" };
+  const hosts = { backend: authority, requestHost: authority };
+  const kept = { headers: responseHeaders(headers, exchange), body };
+  try {
+    return await rewrittenResponse(kept, { ...rewriting, ...hosts });
+  } catch (error) {
+    if (!(error instanceof StatusError)) throw error;
+    body.destroy();
+    return error.message;
+  }
 }
 
 /** A redirect could make a client send its credentials to another server. */

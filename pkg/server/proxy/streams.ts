@@ -1,23 +1,24 @@
 import type { IncomingMessage } from "node:http";
+import { posix } from "node:path";
 import type { Readable } from "node:stream";
-import { withoutBearerProtocol } from "#authn";
-import { connectionOptions, hopByHopHeaders } from "#base";
 import {
   badRequest,
   type Catalog,
+  decodedPath,
   type Domain,
   internalError,
   plainFailure,
   serviceUnavailable,
   StatusError,
 } from "#meta";
-import type { Destination, Registry, ResourceRequest } from "#registry";
+import type { ConnectRequest, Destination, Registry, ResourceRequest } from "#registry";
 import { type Query, type RequestInfo, SimulatedAddress, type User } from "#request";
 import type { Shutdown } from "../transport/shutdown.ts";
 import { ClientGone, type Exchange, onlyReads } from "../transport/exchange.ts";
 import type { StreamRoute } from "../routes/resource-route.ts";
-import { collectHeaders } from "./headers.ts";
+import { forwardedHeaders, responseHeaders } from "./forwarded-headers.ts";
 import { joinSockets, type Upgraded } from "./join-sockets.ts";
+import { type ProxiedResponse, rewrittenResponse } from "./proxied-response.ts";
 import { DialFault, type TunnelResponse, type Tunnels, urlOf } from "./tunnels.ts";
 
 /** The dependencies of streams. */
@@ -39,16 +40,16 @@ export interface StreamRequest {
 
 /** Proxies a request for a connect subresource to a kubelet, pod or service. */
 export async function runStream(parts: StreamParts, request: StreamRequest): Promise<void> {
-  const { exchange, query, user, stream } = request;
-  const { rawPath, rawQuery, prefix } = splitUrl(request);
+  const { exchange, user, stream, info } = request;
+  const connectRequest = connectRequestOf(request);
   const target: ResourceRequest = { ...stream, user, context: exchange, userAgent: "" };
-  const to = await parts.registry.connect(target, { query, rawQuery, rawPath });
+  const to = await parts.registry.connect(target, connectRequest);
   if (to === undefined) return sendNoContent(exchange);
   if (to.use === "upgrade" && exchange.upgrade === undefined) {
     throw badRequest("Upgrade request required");
   }
-  if (isBareProxy(to, exchange)) return redirectToRoot(exchange, `${prefix}/`, rawQuery);
-  const proxied = { exchange, to, prefix, resource: stream };
+  if (isBareProxy(to, exchange)) return redirectToRoot(exchange, info, connectRequest);
+  const proxied = { exchange, to, prefix: prefixOf(info, to), resource: stream };
   const unregister = parts.closing.add(() =>
     exchange.abort(new ClientGone("the server is shutting down")),
   );
@@ -61,26 +62,20 @@ export async function runStream(parts: StreamParts, request: StreamRequest): Pro
   }
 }
 
-/** Splits the URL, without decoding it, into the path up to the subresource, the rest, and the query. */
-function splitUrl({ exchange, info }: StreamRequest) {
-  const [path = "", ...query] = exchange.url.split("?");
-  const rawQuery = query.join("?");
-  const parts = path.split("/");
-  // Counted from the front, since the rest may contain escaped slashes.
-  const prefixLength = info.path.split("/").length - info.rest.length - trailingSlashes(info);
-  const rest = parts.slice(prefixLength);
-  return {
-    rawQuery,
-    rawPath: rest.length === 0 ? "" : `/${rest.join("/")}`,
-    prefix: parts.slice(0, prefixLength).join("/"),
-  };
+/** The decoded path after the subresource, as kube-apiserver passes it to admission, and the query as sent. */
+function connectRequestOf({ exchange, info, query }: StreamRequest): ConnectRequest {
+  const [, ...rawQuery] = exchange.url.split("?");
+  const joined = info.rest.join("/");
+  const rest = joined === "" || joined.startsWith("/") ? joined : `/${joined}`;
+  const isFolder = info.path.endsWith("/") && !rest.endsWith("/");
+  return { query, rawQuery: rawQuery.join("?"), path: isFolder ? `${rest}/` : rest };
 }
 
-/** Number of trailing slashes, which RequestInfo drops and the backend must receive. */
-function trailingSlashes({ path }: RequestInfo): number {
-  let end = path.length;
-  while (path[end - 1] === "/") end -= 1;
-  return path.length - end;
+/** Decoded path of the proxy that corresponds to the root of the backend. */
+function prefixOf({ path }: RequestInfo, to: Destination): string {
+  const target = decodedPath(to);
+  const suffix = path.endsWith("/") && !target.endsWith("/") ? `${target}/` : target;
+  return suffix !== "" && path.endsWith(suffix) ? path.slice(0, -suffix.length) : path;
 }
 
 function sendNoContent({ response }: Exchange): void {
@@ -94,15 +89,19 @@ function isBareProxy(to: Destination, { method, upgrade }: Exchange): boolean {
 }
 
 /** Redirects to the path with a trailing slash, without which relative links of a page would break. */
-function redirectToRoot({ response }: Exchange, path: string, query: string): void {
-  response.start(301, { location: query === "" ? path : `${path}?${query}` });
+function redirectToRoot(
+  { response }: Exchange,
+  { path }: RequestInfo,
+  { rawQuery }: ConnectRequest,
+): void {
+  response.start(301, { location: `${path}/${rawQuery === "" ? "" : `?${rawQuery}`}` });
   response.end();
 }
 
 interface ProxiedStream {
   readonly exchange: Exchange;
   readonly to: Destination;
-  /** Path of this server that corresponds to the root of the backend. */
+  /** Decoded path of this server that corresponds to the root of the backend. */
   readonly prefix: string;
   readonly resource: StreamRoute;
 }
@@ -137,34 +136,10 @@ function unreachable({ to, exchange }: ProxiedStream, reason: string): StatusErr
   return serviceUnavailable(`error trying to reach service: ${reason}`);
 }
 
-/** Hop-by-hop headers and credentials, which are not forwarded. */
-const droppedHeaders = new Set([...hopByHopHeaders, "host", "authorization", "audit-id"]);
-const droppedPrefixes = [":", "impersonate-", "x-remote-", "x-forwarded-"];
-
-function requestHeaders(
-  { exchange, to, prefix }: ProxiedStream,
-  domain: Domain,
-): Record<string, string | string[]> {
-  const named = connectionOptions(exchange.header("connection"));
-  const isDropped = (name: string) =>
-    droppedHeaders.has(name) ||
-    named.has(name) ||
-    droppedPrefixes.some((start) => name.startsWith(start));
-  const headers = collectHeaders(exchange.rawHeaders ?? [], isDropped);
-  const protocols = headers["sec-websocket-protocol"];
-  if (protocols !== undefined) {
-    headers["sec-websocket-protocol"] = withoutBearerProtocol([protocols].flat().join(","), domain);
-  }
-  if (exchange.upgrade !== undefined) {
-    headers["connection"] = "Upgrade";
-    headers["upgrade"] = exchange.header("upgrade") ?? "";
-  } else if (to.use === "proxy") {
-    const host = exchange.header("host") ?? exchange.header(":authority");
-    headers["x-forwarded-uri"] = `${prefix}${to.path}`;
-    headers["x-forwarded-proto"] = "https";
-    if (host !== undefined) headers["x-forwarded-host"] = host;
-  }
-  return headers;
+function requestHeaders({ exchange, to, prefix }: ProxiedStream, domain: Domain) {
+  const headers = forwardedHeaders(exchange, domain);
+  if (to.use !== "proxy" || exchange.upgrade !== undefined) return headers;
+  return { ...headers, "x-forwarded-uri": posix.join(prefix, to.path || "/") };
 }
 
 async function forwardResponse(message: IncomingMessage, proxied: ProxiedStream): Promise<void> {
@@ -172,11 +147,12 @@ async function forwardResponse(message: IncomingMessage, proxied: ProxiedStream)
   const status = message.statusCode ?? 502;
   if (to.use === "log" && (status < 200 || status > 206)) throw await logFailure(message, proxied);
   const { response } = exchange;
-  response.start(status, to.use === "log" ? logHeaders(message) : proxyHeaders(message, proxied));
+  const { headers, body } = to.use === "log" ? logOf(message) : await pageOf(message, proxied);
+  response.start(status, headers);
   response.flush();
   try {
-    for await (const chunk of message) {
-      const wait = response.write([chunk as Uint8Array]);
+    for await (const chunk of body) {
+      const wait = response.write([chunk]);
       if (wait !== undefined) await wait;
     }
     response.end();
@@ -186,34 +162,23 @@ async function forwardResponse(message: IncomingMessage, proxied: ProxiedStream)
   }
 }
 
-function logHeaders({ headers }: IncomingMessage): Record<string, string> {
-  return { "content-type": headers["content-type"] ?? "text/plain" };
+function logOf(message: IncomingMessage): ProxiedResponse {
+  return {
+    headers: { "content-type": message.headers["content-type"] ?? "text/plain" },
+    body: message,
+  };
 }
 
-function proxyHeaders(
+/** A response whose redirects and links lead through the proxy. */
+function pageOf(
   message: IncomingMessage,
-  proxied: ProxiedStream,
-): Record<string, string | string[]> {
-  const { connection, location } = message.headers;
-  const named = connectionOptions(connection);
-  const headers: Record<string, string | string[]> = {};
-  for (const [name, value] of Object.entries(message.headers)) {
-    if (value !== undefined && !droppedHeaders.has(name) && !named.has(name)) headers[name] = value;
-  }
-  if (location !== undefined) headers["location"] = rewriteLocation(location, proxied);
-  return headers;
-}
-
-/** Rewrites a redirect within the backend to the path of the proxy. */
-function rewriteLocation(location: string, { to, prefix }: ProxiedStream): string {
-  const root = urlOf({ ...to, path: "", query: "" });
-  const withoutPort = root.replace(/:(?:80|443)$/, "");
-  for (const origin of [root, withoutPort]) {
-    if (location === origin || location.startsWith(`${origin}/`)) {
-      return prefix + location.slice(origin.length);
-    }
-  }
-  return location.startsWith("/") && !location.startsWith("//") ? prefix + location : location;
+  { exchange, to, prefix }: ProxiedStream,
+): Promise<ProxiedResponse> {
+  const { host } = new URL(urlOf({ ...to, path: "", query: "" }));
+  const requestHost = exchange.header("host") ?? exchange.header(":authority") ?? "";
+  const headers = responseHeaders(message.headers, exchange);
+  const rewriting = { scheme: "", host: "", prefix, backend: host, requestHost };
+  return rewrittenResponse({ headers, body: message }, rewriting);
 }
 
 /** Maximum size in bytes of the part of a kubelet's error message that is forwarded. */

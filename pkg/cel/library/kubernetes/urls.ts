@@ -1,6 +1,6 @@
 /** Kubernetes' URL library. */
+import { parseRequestUrl, UrlFault, type UrlParts } from "#meta";
 import { define, type Library, overload } from "../../check/declare.ts";
-import { parseRequestUrl, type UrlParts } from "./go-urls.ts";
 import { CelFault, HashMap, ArrayList, Opaque, type Value } from "../../value/values.ts";
 
 const urlType = "kubernetes.URL";
@@ -12,7 +12,7 @@ function parse(text: string): Url {
   try {
     return new Opaque(urlType, parseRequestUrl(text), text);
   } catch (error) {
-    if (!(error instanceof CelFault)) throw error;
+    if (!(error instanceof UrlFault)) throw error;
     throw new CelFault(`URL parse error during conversion from string: ${error.message}`);
   }
 }
@@ -57,7 +57,7 @@ export function urlFaults(text: string): readonly string[] {
     parseRequestUrl(text);
     return [];
   } catch (error) {
-    if (error instanceof CelFault) return [error.message];
+    if (error instanceof UrlFault) return [error.message];
     throw error;
   }
 }

@@ -1,6 +1,5 @@
 /** Parses URLs with the rules and error messages of Go's `net/url`. */
-import { goQuote } from "#meta";
-import { CelFault } from "../../value/values.ts";
+import { goQuote } from "./go-quote.ts";
 
 export interface UrlParts {
   readonly scheme: string;
@@ -11,39 +10,85 @@ export interface UrlParts {
   readonly query: string;
   /** The part after the scheme if it is not a path. */
   readonly opaque: string;
+  /** User information before the host, escaped; undefined = none. */
+  readonly user: string | undefined;
+  /** Escaped. */
+  readonly fragment: string;
+  /** Whether the text has a question mark. */
+  readonly hasQuery: boolean;
 }
 
-/** A parse error, to which callers add the parsed text. */
+/** A text that is not a URL; the message is that of Go's `url.Error`. */
+export class UrlFault extends Error {
+  override readonly name = "UrlFault";
+}
+
+/** A parse error, to which the parsed text is added. */
 class ParseFault extends Error {
-  override readonly name = "Unread";
+  override readonly name = "ParseFault";
 }
 
 /**
  * `ParseRequestURI`: an absolute URI or an absolute path. The parts are those of `Parse`, which handles
- * fragments. @throws CelFault, such as `parse "a": invalid URI for request`
+ * fragments. @throws UrlFault, such as `parse "a": invalid URI for request`
  */
 export function parseRequestUrl(text: string): UrlParts {
-  try {
-    parse(text, true);
+  withText(text, () => parse(text, true));
+  return parseUrl(text);
+}
+
+/** `Parse`: an absolute or relative reference. @throws UrlFault, such as `parse ":a": missing protocol scheme` */
+export function parseUrl(text: string): UrlParts {
+  return withText(text, () => {
     const hash = text.indexOf("#");
-    return parse(hash < 0 ? text : text.slice(0, hash), false);
+    if (hash < 0) return parse(text, false);
+    const fragment = text.slice(hash + 1);
+    return { ...parse(text.slice(0, hash), false), fragment: escapedFragment(fragment) };
+  });
+}
+
+function withText<T>(text: string, parsed: () => T): T {
+  try {
+    return parsed();
   } catch (error) {
     if (!(error instanceof ParseFault)) throw error;
-    throw new CelFault(`parse ${goQuote(text)}: ${error.message}`);
+    throw new UrlFault(`parse ${goQuote(text)}: ${error.message}`);
   }
+}
+
+/** The text of a URL, as `URL.String`. */
+export function formatUrl(url: UrlParts): string {
+  const { scheme, opaque, user, host, path, query, fragment, hasQuery } = url;
+  const start = scheme === "" ? "" : `${scheme}:`;
+  const end = `${hasQuery ? `?${query}` : ""}${fragment === "" ? "" : `#${fragment}`}`;
+  if (opaque !== "") return `${start}${opaque}${end}`;
+  const hasAuthority = host !== "" || user !== undefined || (scheme !== "" && path !== "");
+  const authority = hasAuthority
+    ? `//${user === undefined ? "" : `${user}@`}${escapedHost(host)}`
+    : "";
+  const isRooted = path === "" || path.startsWith("/");
+  const slash = !isRooted && host !== "" ? "/" : "";
+  const isAmbiguous = start + authority + slash === "" && path.split("/", 1)[0]!.includes(":");
+  return `${start}${authority}${slash}${isAmbiguous ? "./" : ""}${path}${end}`;
+}
+
+/** The decoded path. */
+export function decodedPath({ path }: Pick<UrlParts, "path">): string {
+  return decoded(path);
 }
 
 function parse(text: string, isRequest: boolean): UrlParts {
   // oxlint-disable-next-line no-control-regex
   if (/[\0-\x1f\x7f]/.test(text)) throw new ParseFault("net/url: invalid control character in URL");
   if (text === "" && isRequest) throw new ParseFault("empty url");
-  const none = { scheme: "", host: "", path: "", query: "", opaque: "" };
-  if (text === "*") return { ...none, path: "*" };
+  const none = { scheme: "", host: "", path: "", query: "", opaque: "", user: undefined };
+  const empty = { ...none, fragment: "", hasQuery: false };
+  if (text === "*") return { ...empty, path: "*" };
   const { scheme, rest: all } = withScheme(text);
   const question = all.indexOf("?");
   const rest = question < 0 ? all : all.slice(0, question);
   const query = question < 0 ? "" : all.slice(question + 1);
-  const base = { ...none, scheme: scheme.toLowerCase(), query };
+  const base = { ...empty, scheme: scheme.toLowerCase(), query, hasQuery: question >= 0 };
   if (!rest.startsWith("/")) {
     if (scheme !== "") return { ...base, opaque: rest };
     if (isRequest) throw new ParseFault("invalid URI for request");
@@ -56,8 +101,8 @@ function parse(text: string, isRequest: boolean): UrlParts {
   if (!hasAuthority) return { ...base, path: pathOf(rest) };
   const slash = rest.indexOf("/", 2);
   const authority = slash < 0 ? rest.slice(2) : rest.slice(2, slash);
-  const host = hostOf(authority);
-  return { ...base, host, path: pathOf(slash < 0 ? "" : rest.slice(slash)) };
+  const { host, user } = authorityOf(authority);
+  return { ...base, host, user, path: pathOf(slash < 0 ? "" : rest.slice(slash)) };
 }
 
 function withScheme(text: string): { scheme: string; rest: string } {
@@ -66,16 +111,16 @@ function withScheme(text: string): { scheme: string; rest: string } {
   return { scheme, rest: text.slice(whole.length) };
 }
 
-/** The authority without the user information, which must be well-formed. */
-function hostOf(authority: string): string {
+/** Host and user information, which must be well-formed. */
+function authorityOf(authority: string): Pick<UrlParts, "host" | "user"> {
   const at = authority.lastIndexOf("@");
   const host = checkedHost(authority.slice(at + 1));
-  if (at < 0) return host;
+  if (at < 0) return { host, user: undefined };
   const user = authority.slice(0, at);
   if (!/^[A-Za-z0-9\-._:~!$&'()*+,;=%@]*$/.test(user))
     throw new ParseFault("net/url: invalid userinfo");
   checkEscapes(user);
-  return host;
+  return { host, user };
 }
 
 function checkedHost(host: string): string {
@@ -140,12 +185,26 @@ function pathOf(path: string): string {
 }
 
 function escapedPath(bytes: Uint8Array): string {
+  return escapedBytes(bytes, /[A-Za-z0-9\-._~$&+,/:;=@]/);
+}
+
+/** `EscapedFragment`: the original fragment if it is a valid encoding. */
+function escapedFragment(fragment: string): string {
+  checkEscapes(fragment);
+  if (/^[A-Za-z0-9\-._~!$&'()*+,;=:@[\]/?%]*$/.test(fragment)) return fragment;
+  return escapedBytes(decodedBytes(fragment), /[A-Za-z0-9\-._~!$&()*+,/:;=?@]/);
+}
+
+function escapedHost(host: string): string {
+  return escapedBytes(Buffer.from(host), /[A-Za-z0-9\-._~!$&'()*+,;=:[\]<>"]/);
+}
+
+function escapedBytes(bytes: Uint8Array, plain: RegExp): string {
   let escaped = "";
   for (const byte of bytes) {
     const character = String.fromCharCode(byte);
-    escaped += /[A-Za-z0-9\-._~$&+,/:;=@]/.test(character)
-      ? character
-      : `%${byte.toString(16).toUpperCase().padStart(2, "0")}`;
+    const isPlain = plain.test(character);
+    escaped += isPlain ? character : `%${byte.toString(16).toUpperCase().padStart(2, "0")}`;
   }
   return escaped;
 }
