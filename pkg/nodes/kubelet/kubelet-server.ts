@@ -11,12 +11,14 @@ import { containerLog, newLines } from "./container-logs.ts";
 import { configuredLog, followLog } from "./follow-log.ts";
 import {
   cadvisorMetrics,
+  kubeletMetrics,
   type Measurement,
   resourceMetrics,
   statsSummary,
 } from "./node-metrics.ts";
 import { attributesOf } from "./access-attributes.ts";
 import { type ContainerFiles, FileSystems } from "../shell/container-files.ts";
+import { logFolderResponse } from "./log-folder.ts";
 import { kubeletConfiguration, runningPod } from "./kubelet-documents.ts";
 import { runPortForward } from "./port-forward.ts";
 import { runRemoteCommand } from "./remote-command.ts";
@@ -144,6 +146,7 @@ export class KubeletServer {
       return send(response, 405, "Method Not Allowed\n");
     }
     if (call.path[0] === "containerLogs") return this.sendLog(call, response);
+    if (call.path[0] === "logs") return this.sendLogFolder(call, response);
     const document = this.documentOf(call);
     if (document === undefined) return send(response, 404, "404 page not found\n");
     return send(response, 200, document.text, document.type);
@@ -166,6 +169,11 @@ export class KubeletServer {
         return { text: printJson(kubeletConfiguration(this.options)), type: json };
       case "stats/summary":
         return { text: printJson(statsSummary(this.measurement(node, pods))), type: json };
+      case "metrics":
+        return { text: kubeletMetrics(node, pods), type: prometheus };
+      case "metrics/probes":
+        // Probes are not counted.
+        return { text: "", type: prometheus };
       case "metrics/resource":
         return { text: resourceMetrics(this.measurement(node, pods)), type: prometheus };
       case "metrics/cadvisor":
@@ -181,6 +189,27 @@ export class KubeletServer {
     const sizes = { memory: bytes("memory"), disk: bytes("ephemeral-storage") };
     const times = { now: clock.now(), startedAt: this.startedAt };
     return { node, pods, domain: client.domain, ...times, ...sizes };
+  }
+
+  private sendLogFolder({ node, path }: Call, response: ServerResponse): void {
+    const query = new URLSearchParams("timestamps=true");
+    const readLog = (pod: Pod, container: string) => {
+      const output = this.outputOf(pod, container, false);
+      const log = containerLog(pod, container, { query, now: this.options.clock.now(), output });
+      return "refusal" in log ? "" : log.text.toString();
+    };
+    const below = path.slice(1);
+    const found =
+      below.length === 0 ? undefined : logFolderResponse(this.options.podsOf(node), below, readLog);
+    if (found === undefined) return send(response, 404, "404 page not found\n");
+    switch (found.kind) {
+      case "page":
+        return send(response, 200, found.html, "text/html; charset=utf-8");
+      case "file":
+        return send(response, 200, found.text);
+      case "redirect":
+        response.writeHead(301, { location: found.location }).end();
+    }
   }
 
   private podOf({ node, path }: Call): Pod | undefined {
@@ -247,7 +276,8 @@ export class KubeletServer {
     if (first !== "portForward") return this.runCommand(upgrade, pod, call);
     if (pod.status?.phase !== "Running") return rejectUpgrade(socket, 500, "pod is not running\n");
     const targets = this.options.portForwardTargets;
-    runPortForward(upgrade, { pod, query: call.query, targets });
+    const { api } = this.options.client.domain;
+    runPortForward(upgrade, { pod, query: call.query, targets, api });
   }
 
   private runCommand(upgrade: Upgrade, pod: Pod, { node, path, query }: Call): void {
@@ -266,7 +296,8 @@ export class KubeletServer {
     const preamble = first === "attach" ? log.text.toString() : "";
     const files = this.filesOf(node, pod, start);
     const environment = start === undefined ? new Map() : commands.environmentOf(start);
-    runRemoteCommand(upgrade, { pod, container, query, files, environment, clock, preamble });
+    const { api } = this.options.client.domain;
+    runRemoteCommand(upgrade, { pod, container, query, files, environment, clock, preamble, api });
   }
 
   /** Files of a running container, which are lost on a restart. */

@@ -240,3 +240,28 @@ export function cadvisorMetrics(measurement: Measurement): string {
     ),
   ].join("");
 }
+
+/** The metrics of the kubelet itself that the simulation knows. */
+export function kubeletMetrics(node: string, pods: readonly Pod[]): string {
+  const states = pods.flatMap(statusesOf).map(({ state }) => Object.keys(state ?? {})[0]);
+  const count = (wanted: string) => states.filter((state) => state === wanted).length;
+  const running = pods.filter(({ status }) => status?.phase === "Running").length;
+  const containers = [
+    ["exited", count("terminated")],
+    ["running", count("running")],
+  ] as const;
+  return [
+    family(
+      ["kubelet_node_name", "gauge", "ALPHA", "The node's name. The count is always 1."],
+      [[`node=${JSON.stringify(node)}`, 1]],
+    ),
+    family(
+      ["kubelet_running_containers", "gauge", "ALPHA", "Number of containers currently running"],
+      containers.map(([state, number]) => [`container_state="${state}"`, number]),
+    ),
+    family(
+      ["kubelet_running_pods", "gauge", "ALPHA", "Number of pods that have a running pod sandbox"],
+      [["", running]],
+    ),
+  ].join("");
+}

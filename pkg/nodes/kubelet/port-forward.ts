@@ -3,6 +3,7 @@ import { connect, type Socket } from "node:net";
 import { Duplex } from "node:stream";
 import type { Pod } from "#kinds";
 import { allowedTarget, annotatedTarget, isPort, portForwardAnnotation } from "#routing";
+import { acceptChannels, type Channels } from "./streams/channels.ts";
 import { acceptSpdy, spdyProtocolsOf } from "./streams/command-streams.ts";
 import { SpdyConnection, type SpdyStream } from "./streams/spdy-connection.ts";
 import {
@@ -17,6 +18,8 @@ import {
 export interface PortForward {
   readonly pod: Pod;
   readonly query: URLSearchParams;
+  /** Suffix of the names of WebSocket subprotocols. */
+  readonly api: string;
   /** Address ranges that annotations may specify. */
   readonly targets: readonly string[];
 }
@@ -45,21 +48,20 @@ export function runPortForward(upgrade: Upgrade, forward: PortForward): void {
     const transport = acceptSpdy(upgrade, protocol);
     return transport && forwardPairs(transport, forward);
   }
-  const offered = offeredProtocols(request);
-  const tunnel = offered.find((name) => /^SPDY\/3\.1\+portforward\./i.test(name));
-  const channels = offered.find((name) => name.startsWith("v4.channel."));
-  const protocol = tunnel ?? channels;
-  if (protocol === undefined) return rejectUpgrade(socket, 400, "unable to negotiate a protocol\n");
+  const tunnel = offeredProtocols(request).find((name) => /^SPDY\/3\.1\+portforward\./i.test(name));
+  if (tunnel !== undefined) {
+    const connection = WebSocketConnection.accept(upgrade, tunnel);
+    return connection && forwardPairs(tunnelOf(connection), forward);
+  }
   const ports = forward.query
     .getAll("port")
     .flatMap((text) => text.split(","))
     .map(Number);
   const arePorts = ports.length > 0 && ports.length <= maxPorts && ports.every(isPort);
-  if (tunnel === undefined && !arePorts) return rejectUpgrade(socket, 400, "a port is required\n");
-  const connection = WebSocketConnection.accept(upgrade, protocol);
-  if (connection === undefined) return;
-  if (tunnel === undefined) forwardChannels(connection, ports, forward);
-  else forwardPairs(tunnelOf(connection), forward);
+  if (!arePorts) return rejectUpgrade(socket, 400, 'query parameter "port" is required');
+  const { api } = forward;
+  const connection = acceptChannels(upgrade, { known: ["v4.channel", "v4.base64.channel"], api });
+  if (connection !== undefined) forwardChannels(connection, ports, forward);
 }
 
 /** SPDY: pairs a data and an error stream by `requestID`. */
@@ -89,7 +91,7 @@ function forwardPairs(transport: Duplex, forward: PortForward): void {
 
 /** WebSocket: channel 2n of each port is data, 2n+1 errors; each starts with the port number. */
 function forwardChannels(
-  connection: WebSocketConnection,
+  connection: Channels,
   ports: readonly number[],
   forward: PortForward,
 ): void {
@@ -100,8 +102,7 @@ function forwardChannels(
     head.writeUInt16LE(port);
     const stream = new Duplex({
       read: () => connection.pause(false),
-      write: (data: Buffer, _encoding, done) =>
-        connection.send(Buffer.concat([Buffer.of(channel), data]), done),
+      write: (data: Buffer, _encoding, done) => connection.send(channel, data, done),
     });
     stream.on("error", () => undefined);
     stream.write(head);
@@ -110,9 +111,8 @@ function forwardChannels(
   };
   const pairs = ports.map((port) => ({ port, data: open(port), error: open(port) }));
   connection.listen({
-    message: (message) => {
-      const stream = opened[message[0] ?? opened.length];
-      if (stream?.push(message.subarray(1)) === false) connection.pause(true);
+    message: (channel, data) => {
+      if (opened[channel]?.push(data) === false) connection.pause(true);
     },
     end: () => {
       for (const stream of opened) stream.destroy();

@@ -6,8 +6,9 @@ import {
   type CommandStreams,
   type ExitStatus,
   openCommandStreams,
+  type RequestedStreams,
 } from "./streams/command-streams.ts";
-import type { Upgrade } from "./streams/web-socket.ts";
+import { rejectUpgrade, type Upgrade } from "./streams/web-socket.ts";
 
 export interface RemoteCommand {
   readonly pod: Pod;
@@ -16,20 +17,21 @@ export interface RemoteCommand {
   readonly files: ContainerFiles;
   readonly environment: ReadonlyMap<string, string>;
   readonly clock: Clock;
+  /** Suffix of the names of WebSocket subprotocols. */
+  readonly api: string;
   /** Printed first: the log of an attached container. */
   readonly preamble: string;
 }
 
 /** Runs `exec` or `attach` until the command or the connection ends. */
 export function runRemoteCommand(upgrade: Upgrade, command: RemoteCommand): void {
-  const { query, preamble } = command;
-  const stdin = isOn(query, "input") || isOn(query, "stdin");
-  const wanted = {
-    stdin,
-    stdout: isOn(query, "output") || isOn(query, "stdout"),
-    stderr: isOn(query, "error") || isOn(query, "stderr"),
-    tty: isOn(query, "tty"),
-  };
+  const { query, preamble, api } = command;
+  const wanted = requestedStreams(query);
+  const { stdin, stdout, stderr } = wanted;
+  if (!stdin && !stdout && !stderr) {
+    const missing = "you must specify at least 1 of stdin, stdout, stderr";
+    return rejectUpgrade(upgrade.socket, 400, missing);
+  }
   const shell = new EchoShell({ ...command, command: query.getAll("command") });
   let streams: CommandStreams | undefined;
   const answer = ({ stdout, stderr, exitCode }: ShellOutput): void => {
@@ -39,19 +41,34 @@ export function runRemoteCommand(upgrade: Upgrade, command: RemoteCommand): void
     streams?.finish(statusOf(exitCode));
     streams = undefined;
   };
-  openCommandStreams(upgrade, wanted, {
-    start: (opened) => {
-      streams = opened;
-      if (preamble !== "") streams.write("stdout", preamble);
-      answer(shell.start(stdin));
+  openCommandStreams(
+    upgrade,
+    { wanted, api },
+    {
+      start: (opened) => {
+        streams = opened;
+        if (preamble !== "") streams.write("stdout", preamble);
+        answer(shell.start(stdin));
+      },
+      input: (data) => {
+        if (streams !== undefined) answer(shell.input(data));
+      },
+      inputEnd: () => {
+        if (streams !== undefined) answer(shell.inputEnd());
+      },
     },
-    input: (data) => {
-      if (streams !== undefined) answer(shell.input(data));
-    },
-    inputEnd: () => {
-      if (streams !== undefined) answer(shell.inputEnd());
-    },
-  });
+  );
+}
+
+/** As the kubelet, without standard error on a terminal. */
+function requestedStreams(query: URLSearchParams): RequestedStreams {
+  const tty = isOn(query, "tty");
+  return {
+    stdin: isOn(query, "input") || isOn(query, "stdin"),
+    stdout: isOn(query, "output") || isOn(query, "stdout"),
+    stderr: !tty && (isOn(query, "error") || isOn(query, "stderr")),
+    tty,
+  };
 }
 
 function isOn(query: URLSearchParams, name: string): boolean {

@@ -14,9 +14,10 @@ import {
   groupDiscoveryList,
   groupDiscoveryText,
 } from "./discovery-documents.ts";
-import { encodeDocument, jsonBytes } from "./document-encoding.ts";
+import { encodeDocument } from "./document-encoding.ts";
 import type { DocumentResponse } from "./document-response.ts";
 import { notRepresentable } from "../response/failures.ts";
+import { indented } from "../response/indent.ts";
 import { discoveredGroups, type DiscoveryView } from "./discovered-groups.ts";
 import { lazily, memoizeContent } from "./memoize-parts.ts";
 import {
@@ -164,15 +165,25 @@ const aggregated = memoizeContent((catalog) =>
 
 function versionResponse(accept: string | undefined): DocumentResponse {
   if (!routeAccepts(accept, [mediaTypes.json])) throw notRepresentable([mediaTypes.json]);
-  const headers = { "content-type": mediaTypes.json };
-  // Indented for every client, as by kube-apiserver.
-  const body = Buffer.from(JSON.stringify(versionInfo(), null, 2));
-  return { status: 200, headers, body, methods: "get" };
+  return indentedJson(versionInfo(), "get");
 }
 
-function json(value: object, methods: DocumentResponse["methods"]): DocumentResponse {
+/** JSON that kube-apiserver indents for every client. */
+function indentedJson(value: object, methods: DocumentResponse["methods"]): DocumentResponse {
   const headers = { "content-type": mediaTypes.json };
-  return { status: 200, headers, body: jsonBytes(value), methods };
+  const body = Buffer.from(JSON.stringify(value, null, 2));
+  return { status: 200, headers, body, methods };
+}
+
+/** The document as indented JSON, for clients that negotiate it. */
+export async function prettyDocument(document: DocumentResponse): Promise<DocumentResponse> {
+  const { status, headers, body } = document;
+  const isJson = headers["content-type"]?.startsWith(mediaTypes.json) === true;
+  const text = Buffer.from(body).toString("utf8");
+  // Compact JSON ends with its only line feed.
+  if (status !== 200 || !isJson || text.indexOf("\n") !== text.length - 1) return document;
+  const pieces = await indented(text.slice(0, -1));
+  return { ...document, body: Buffer.from(pieces.join("")) };
 }
 
 /** Paths of every server besides those of API groups. */
@@ -198,5 +209,5 @@ export function rootResponse(view: DiscoveryView, others: readonly string[]): Do
     paths.add(base);
     for (const { version } of group.versions) paths.add(`${base}/${version}`);
   }
-  return json({ paths: [...paths].sort() }, "any");
+  return indentedJson({ paths: [...paths].sort() }, "any");
 }

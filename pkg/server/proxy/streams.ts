@@ -15,9 +15,12 @@ import type { ConnectRequest, Destination, Registry, ResourceRequest } from "#re
 import { type Query, type RequestInfo, SimulatedAddress, type User } from "#request";
 import type { Shutdown } from "../transport/shutdown.ts";
 import { ClientGone, type Exchange, onlyReads } from "../transport/exchange.ts";
+import { notRepresentable } from "../response/failures.ts";
+import { routeAccepts } from "../response/negotiation.ts";
 import type { StreamRoute } from "../routes/resource-route.ts";
 import { forwardedHeaders, responseHeaders } from "./forwarded-headers.ts";
 import { joinSockets, type Upgraded } from "./join-sockets.ts";
+import { logStream, logTypes } from "./log-stream.ts";
 import { type ProxiedResponse, rewrittenResponse } from "./proxied-response.ts";
 import { DialFault, type TunnelResponse, type Tunnels, urlOf } from "./tunnels.ts";
 
@@ -41,6 +44,9 @@ export interface StreamRequest {
 /** Proxies a request for a connect subresource to a kubelet, pod or service. */
 export async function runStream(parts: StreamParts, request: StreamRequest): Promise<void> {
   const { exchange, user, stream, info } = request;
+  if (stream.subresource === "log" && !routeAccepts(exchange.header("accept"), logTypes)) {
+    throw notRepresentable(logTypes);
+  }
   const connectRequest = connectRequestOf(request);
   const target: ResourceRequest = { ...stream, user, context: exchange, userAgent: "" };
   const to = await parts.registry.connect(target, connectRequest);
@@ -55,7 +61,8 @@ export async function runStream(parts: StreamParts, request: StreamRequest): Pro
   );
   try {
     const response = await openBackend(parts, proxied);
-    if (response.kind === "response") await forwardResponse(response.message, proxied);
+    const { domain } = parts.catalog;
+    if (response.kind === "response") await forwardResponse(response.message, proxied, domain);
     else await joinUpgrade(response, exchange);
   } finally {
     unregister();
@@ -137,17 +144,31 @@ function unreachable({ to, exchange }: ProxiedStream, reason: string): StatusErr
 }
 
 function requestHeaders({ exchange, to, prefix }: ProxiedStream, domain: Domain) {
+  // kube-apiserver reads logs with a request of its own.
+  if (to.use === "log") return {};
   const headers = forwardedHeaders(exchange, domain);
   if (to.use !== "proxy" || exchange.upgrade !== undefined) return headers;
   return { ...headers, "x-forwarded-uri": posix.join(prefix, to.path || "/") };
 }
 
-async function forwardResponse(message: IncomingMessage, proxied: ProxiedStream): Promise<void> {
+async function forwardResponse(
+  message: IncomingMessage,
+  proxied: ProxiedStream,
+  domain: Domain,
+): Promise<void> {
   const { exchange, to } = proxied;
   const status = message.statusCode ?? 502;
+  if (to.use !== "log" && exchange.upgrade !== undefined && status < 400) {
+    message.destroy();
+    throw plainFailure(`invalid upgrade response: status code ${status}`);
+  }
   if (to.use === "log" && (status < 200 || status > 206)) throw await logFailure(message, proxied);
-  const { response } = exchange;
-  const { headers, body } = to.use === "log" ? logOf(message) : await pageOf(message, proxied);
+  const { headers, body } =
+    to.use === "log"
+      ? { headers: { "content-type": "text/plain" }, body: message }
+      : await pageOf(message, proxied);
+  const response = to.use === "log" ? logStream(exchange, domain) : exchange.response;
+  if (response === undefined) return void message.destroy();
   response.start(status, headers);
   response.flush();
   try {
@@ -160,13 +181,6 @@ async function forwardResponse(message: IncomingMessage, proxied: ProxiedStream)
     if (exchange.signal.aborted) throw exchange.signal.reason;
     throw error;
   }
-}
-
-function logOf(message: IncomingMessage): ProxiedResponse {
-  return {
-    headers: { "content-type": message.headers["content-type"] ?? "text/plain" },
-    body: message,
-  };
 }
 
 /** A response whose redirects and links lead through the proxy. */

@@ -11,7 +11,8 @@ import { sendResponse, sendText, gzipAbove, ResponseWriter } from "../response/r
 import { responseBufferPoolOf } from "../response/response-buffer-pool.ts";
 import type { Debugging } from "../ops/debugging.ts";
 import type { DiscoveryView } from "../discovery/discovered-groups.ts";
-import { discoveryResponse, rootResponse } from "../discovery/discovery.ts";
+import { parseAccept, wantsPretty } from "../response/negotiation.ts";
+import { discoveryResponse, prettyDocument, rootResponse } from "../discovery/discovery.ts";
 import type { DocumentResponse } from "../discovery/document-response.ts";
 import { openApiResponse, type OpenApiView } from "../openapi/openapi.ts";
 import { proxyDocument, queryOf } from "../openapi/proxied-document.ts";
@@ -118,10 +119,15 @@ export function documentRoutes(parts: DocumentParts): Router<RequestState> {
     const document = await openApiDocument(openApiView(), exchange, info.path);
     await (document === undefined ? next() : sendDocument(exchange, document, limits));
   });
-  router.all(patterns.discovery, async ({ state: { exchange, info } }, next) => {
+  router.all(patterns.discovery, async ({ state: { exchange, info, query } }, next) => {
     const [accept, etag] = [exchange.header("accept"), exchange.header("if-none-match")];
     const document = discoveryResponse(view(), info.path, accept, etag);
-    await (document === undefined ? next() : sendDocument(exchange, document, limits));
+    if (document === undefined) return next();
+    const isPretty =
+      wantsPretty(query.get("pretty"), exchange.header("user-agent")) ||
+      parseAccept(accept ?? "")[0]?.parameters.get("pretty") === "1";
+    const sent = isPretty ? await prettyDocument(document) : document;
+    await sendDocument(exchange, sent, limits);
   });
   return router;
 }

@@ -1,8 +1,7 @@
-/** Watches over WebSocket (RFC 6455): the server sends, the client only listens. */
+/** Streams over WebSocket (RFC 6455): the server sends, the client only listens. */
 import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
 import { badRequest } from "#meta";
-import type { Format } from "../response/negotiation.ts";
 import { CountingResponseStream, drained } from "./counting-response-stream.ts";
 import { ClientGone, type Exchange, type Upgrade } from "./exchange.ts";
 
@@ -19,13 +18,18 @@ export function webSocketOf(exchange: Exchange): Upgrade | undefined {
 }
 
 interface WebSocketOptions {
-  readonly format: Format;
-  /** Subprotocols that the client offers, separated by commas: it gets the first. */
-  readonly protocols: string;
+  /** Chosen subprotocol; "" = none. */
+  readonly protocol: string;
+  /** Whether messages are binary; otherwise text. */
+  readonly binary: boolean;
+  /** Splits what is written into messages. */
+  readonly split: (chunk: Uint8Array) => Iterable<Uint8Array>;
+  /** Whether an empty message announces the connection. */
+  readonly greets: boolean;
 }
 
 /**
- * Sends the frames of a watch: each event becomes one message, of text for JSON, else binary.
+ * Sends what is written as messages.
  *
  * @throws StatusError 400 for an invalid handshake
  */
@@ -53,14 +57,13 @@ export class WebSocketResponseStream extends CountingResponseStream {
   protected begin(): void {
     if (this.closed) return;
     this.exchange.response.handOver(101);
-    const [first = ""] = this.options.protocols.split(",");
-    const chosen = first.trim();
+    const { protocol, binary, greets } = this.options;
     const handshakes = new WebSocketServer({
       noServer: true,
       clientTracking: false,
       maxPayload: maxClientMessageBytes,
       skipUTF8Validation: true,
-      handleProtocols: () => (chosen === "" ? false : chosen),
+      handleProtocols: () => (protocol === "" ? false : protocol),
     });
     const { request, socket, head } = this.upgrade;
     handshakes.handleUpgrade(request, socket, Buffer.from(head), (webSocket) => {
@@ -68,6 +71,7 @@ export class WebSocketResponseStream extends CountingResponseStream {
       webSocket.on("close", () => this.leave());
       // After a protocol error of the client, the library disconnects it and emits "close".
       webSocket.on("error", () => this.leave());
+      if (greets) webSocket.send("", { binary });
     });
   }
 
@@ -76,8 +80,7 @@ export class WebSocketResponseStream extends CountingResponseStream {
   }
 
   protected put(chunks: readonly Uint8Array[]): Promise<void> | undefined {
-    const binary = this.options.format === "protobuf";
-    const split = binary ? lengthDelimited : lines;
+    const { binary, split } = this.options;
     for (const chunk of chunks) {
       for (const message of split(chunk)) this.webSocket?.send(message, { binary });
     }
@@ -106,7 +109,7 @@ export class WebSocketResponseStream extends CountingResponseStream {
 }
 
 /** Splits JSON events into messages. Each keeps its line feed, as in Kubernetes. */
-function* lines(chunk: Uint8Array): Iterable<Uint8Array> {
+export function* lines(chunk: Uint8Array): Iterable<Uint8Array> {
   for (let from = 0; from < chunk.byteLength;) {
     const end = chunk.indexOf(0x0a, from);
     const to = end < 0 ? chunk.byteLength : end + 1;
@@ -116,7 +119,7 @@ function* lines(chunk: Uint8Array): Iterable<Uint8Array> {
 }
 
 /** Splits Protobuf events into messages, without their length prefixes of four bytes. */
-function* lengthDelimited(chunk: Uint8Array): Iterable<Uint8Array> {
+export function* lengthDelimited(chunk: Uint8Array): Iterable<Uint8Array> {
   const view = new DataView(chunk.buffer, chunk.byteOffset, chunk.byteLength);
   for (let from = 0; from + 4 <= chunk.byteLength;) {
     const to = from + 4 + view.getUint32(from);

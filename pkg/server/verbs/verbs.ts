@@ -14,7 +14,12 @@ import { bodyFormat, type Format, patchTypeOf } from "../response/negotiation.ts
 import { forbidden } from "../response/failures.ts";
 import { responseBufferPoolOf } from "../response/response-buffer-pool.ts";
 import type { ResponseStream } from "../transport/exchange.ts";
-import { WebSocketResponseStream, webSocketOf } from "../transport/websocket.ts";
+import {
+  lengthDelimited,
+  lines,
+  WebSocketResponseStream,
+  webSocketOf,
+} from "../transport/websocket.ts";
 import { deleteOptionsOfBody } from "./delete-options.ts";
 import { deleteOptionsOfQuery, listOptions, watchOptions, writeOptions } from "./parameters.ts";
 import { bodyJson, deleteOptionsJson, parseLargeBody } from "./request-body.ts";
@@ -166,7 +171,14 @@ class VerbRun {
     if (upgrade === undefined) return exchange.response;
     const offered = exchange.header("sec-websocket-protocol") ?? "";
     const protocols = withoutBearerProtocol(offered, this.domain);
-    return new WebSocketResponseStream(exchange, upgrade, { format, protocols });
+    const [first = ""] = protocols.split(",");
+    const binary = format === "protobuf";
+    return new WebSocketResponseStream(exchange, upgrade, {
+      protocol: first.trim(),
+      binary,
+      split: binary ? lengthDelimited : lines,
+      greets: false,
+    });
   }
 
   private async write(verb: "create" | "update"): Promise<void> {

@@ -1,13 +1,8 @@
 /** Streams of a remote command: channels of a WebSocket, or SPDY streams. */
 import type { Duplex } from "node:stream";
 import { SpdyConnection, type SpdyStream } from "./spdy-connection.ts";
-import {
-  isWebSocketRequest,
-  offeredProtocols,
-  rejectUpgrade,
-  type Upgrade,
-  WebSocketConnection,
-} from "./web-socket.ts";
+import { acceptChannels, type Channels } from "./channels.ts";
+import { isWebSocketRequest, offeredProtocols, rejectUpgrade, type Upgrade } from "./web-socket.ts";
 
 /** Streams that the client requests. */
 export interface RequestedStreams {
@@ -47,44 +42,55 @@ const openMs = 30_000;
  */
 const startMs = 20;
 
+export interface CommandConnection {
+  readonly wanted: RequestedStreams;
+  /** Suffix of the names of WebSocket subprotocols. */
+  readonly api: string;
+}
+
 /** Accepts the connection in an offered protocol, or rejects it. */
 export function openCommandStreams(
   upgrade: Upgrade,
+  { wanted, api }: CommandConnection,
+  handlers: CommandHandlers,
+): void {
+  if (!isWebSocketRequest(upgrade.request)) return openSpdy(upgrade, wanted, handlers);
+  const connection = acceptChannels(upgrade, { known: channelVersions(upgrade, api), api });
+  if (connection === undefined) return;
+  const lowest = wanted.stdout ? channels.stdout : wanted.stderr ? channels.stderr : channels.error;
+  // Announces the connection, as a kubelet does.
+  connection.send(lowest, "");
+  setTimeout(() => startOnChannels(connection, wanted, handlers), startMs).unref();
+}
+
+/** A kubelet's subprotocols, and version 5, which kube-apiserver prefers to all others. */
+function channelVersions({ request }: Upgrade, api: string): readonly string[] {
+  if (offeredProtocols(request).includes(`v5.channel.${api}`)) return ["v5.channel"];
+  return ["channel", "base64.channel", "v4.channel", "v4.base64.channel"];
+}
+
+function startOnChannels(
+  connection: Channels,
   wanted: RequestedStreams,
   handlers: CommandHandlers,
 ): void {
-  if (isWebSocketRequest(upgrade.request)) openChannels(upgrade, handlers);
-  else openSpdy(upgrade, wanted, handlers);
-}
-
-/** WebSocket subprotocols `v5.channel` and `v4.channel`, followed by the API's domain. */
-function openChannels(upgrade: Upgrade, handlers: CommandHandlers): void {
-  const offered = offeredProtocols(upgrade.request);
-  const protocol = newestOf(offered, ["v5.channel.", "v4.channel."]);
-  if (protocol === undefined) {
-    rejectUpgrade(upgrade.socket, 400, "simulated nodes speak channels of version 5 or 4\n");
-    return;
-  }
-  const connection = WebSocketConnection.accept(upgrade, protocol);
-  if (connection === undefined) return;
-  setTimeout(() => startOnChannels(connection, handlers), startMs).unref();
-}
-
-function startOnChannels(connection: WebSocketConnection, handlers: CommandHandlers): void {
-  const send = (channel: number, data: Uint8Array | string) =>
-    connection.send(Buffer.concat([Buffer.of(channel), Buffer.from(data)]));
+  const { name } = connection.protocol;
   handlers.start({
-    write: (stream, data) => send(channels[stream], data),
+    write: (stream, data) => {
+      if (wanted[stream]) connection.send(channels[stream], data);
+    },
     finish: (status) => {
-      send(channels.error, JSON.stringify(status));
+      const hasStatus = name.startsWith("v4.") || name.startsWith("v5.");
+      const text = hasStatus ? JSON.stringify(status) : (status.message ?? "");
+      if (text !== "") connection.send(channels.error, text);
       connection.close();
     },
   });
   connection.listen({
-    message: (data) => {
-      const [channel] = data;
-      if (channel === channels.stdin) handlers.input(data.subarray(1));
-      if (channel === channels.close && data[1] === channels.stdin) handlers.inputEnd();
+    message: (channel, data) => {
+      if (channel === channels.stdin && wanted.stdin) handlers.input(data);
+      const closes = name === "v5.channel" && channel === channels.close;
+      if (closes && data[0] === channels.stdin) handlers.inputEnd();
     },
     end: () => undefined,
   });

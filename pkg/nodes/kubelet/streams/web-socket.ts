@@ -50,7 +50,7 @@ export class WebSocketConnection {
     this.pending = Buffer.from(head);
   }
 
-  /** Accepts the handshake with a subprotocol. Undefined = the client sent no key, and got a 400. */
+  /** Accepts the handshake with a subprotocol, "" = none. Undefined = the client sent no key, and got a 400. */
   static accept(
     { request, socket, head }: Upgrade,
     protocol: string,
@@ -63,7 +63,8 @@ export class WebSocketConnection {
     const accepted = createHash("sha1").update(`${key}${handshakeKey}`).digest("base64");
     socket.write(
       "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n" +
-        `Sec-WebSocket-Accept: ${accepted}\r\nSec-WebSocket-Protocol: ${protocol}\r\n\r\n`,
+        `Sec-WebSocket-Accept: ${accepted}\r\n` +
+        `${protocol === "" ? "" : `Sec-WebSocket-Protocol: ${protocol}\r\n`}\r\n`,
     );
     return new WebSocketConnection(socket, head);
   }
@@ -84,6 +85,12 @@ export class WebSocketConnection {
   send(data: Uint8Array, sent?: (error?: Error | null) => void): void {
     if (this.isClosed) return sent?.();
     this.frame(opcodes.binary, data, sent);
+  }
+
+  /** Sends a text message; calls `sent` when the socket has accepted it. */
+  sendText(text: string, sent?: (error?: Error | null) => void): void {
+    if (this.isClosed) return sent?.();
+    this.frame(opcodes.text, Buffer.from(text), sent);
   }
 
   /** Pauses or resumes delivery; a partly received message may still follow. */
@@ -113,7 +120,8 @@ export class WebSocketConnection {
   }
 
   private flow(): void {
-    if (this.isClosed) return;
+    // Without a listener, a flowing socket would lose data.
+    if (this.isClosed || this.handlers === undefined) return;
     if (this.isPaused || this.socket.writableNeedDrain) this.socket.pause();
     else this.socket.resume();
   }
