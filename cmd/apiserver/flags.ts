@@ -193,6 +193,13 @@ const miscFlags = {
       "Hostname,InternalDNS,InternalIP,ExternalDNS,ExternalIP; InternalIP first if there are " +
       "simulated nodes)",
   ),
+  "simulated-port-forward-targets": flag(
+    "list",
+    [],
+    "CIDRs of the addresses to which this server connects instead of simulated pods, as their " +
+      "annotation simulated.keelson.dev/port-forward says (default: none; --port-forward-targets " +
+      "if this process runs simulated nodes)",
+  ),
   "kubelet-client-key": flag(
     "string",
     "",

@@ -15,7 +15,7 @@ import {
   type StartOptions,
   type StorageOptions,
 } from "#controlplane";
-import { maxNodes, simulationFlags } from "../nodes/flags.ts";
+import { cidrsOf, maxNodes, simulationFlags } from "../nodes/flags.ts";
 import { aggregationOptions } from "./aggregation-flags.ts";
 import { authenticationOptions, reloadedFile } from "./authentication-flags.ts";
 import { authorizationOptions } from "./authorization-flags.ts";
@@ -145,12 +145,7 @@ export function startOptions(values: Values): StartOptions {
     runtimeConfig: values["runtime-config"],
     serviceNetwork: networkOf(values),
     ...optional("advertiseAddress", values["advertise-address"] || undefined),
-    kubelet: {
-      ...optional("ca", readFlagFile(values, "kubelet-certificate-authority")),
-      ...optional("cert", readFlagFile(values, "kubelet-client-certificate")),
-      ...optional("key", readFlagFile(values, "kubelet-client-key")),
-    },
-    kubeletAddressTypes: values["kubelet-preferred-address-types"],
+    ...kubeletOptions(values),
     allowPrivileged: values["allow-privileged"],
     featureGates: values["feature-gates"],
     audit: auditOptions(values),
@@ -167,6 +162,28 @@ export function startOptions(values: Values): StartOptions {
       requestTimeout: values["request-timeout"],
     },
   };
+}
+
+/** Options of connections to kubelets and pods. @throws UsageError */
+function kubeletOptions(
+  values: Values,
+): Pick<StartOptions, "kubelet" | "kubeletAddressTypes" | "portForwardTargets"> {
+  return {
+    kubelet: {
+      ...optional("ca", readFlagFile(values, "kubelet-certificate-authority")),
+      ...optional("cert", readFlagFile(values, "kubelet-client-certificate")),
+      ...optional("key", readFlagFile(values, "kubelet-client-key")),
+    },
+    kubeletAddressTypes: values["kubelet-preferred-address-types"],
+    ...optional("portForwardTargets", portForwardTargetsOf(values)),
+  };
+}
+
+/** Undefined = the default of the server. @throws UsageError for an invalid CIDR */
+function portForwardTargetsOf(values: Values): readonly string[] | undefined {
+  const flagName = "simulated-port-forward-targets";
+  const cidrs = cidrsOf(values[flagName], flagName);
+  return cidrs.length === 0 ? undefined : cidrs;
 }
 
 /** Options of certificates that the server reloads when their files change. */

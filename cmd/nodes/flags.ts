@@ -111,7 +111,7 @@ export function simulationSettings(
     secondaryAddress: values["node-secondary-ip"] || undefined,
     staticPodPath: values["static-pod-path"] || undefined,
     eventsPerSecond: values["event-qps"],
-    portForwardTargets: portForwardRanges(values["port-forward-targets"]),
+    portForwardTargets: cidrsOf(values["port-forward-targets"], "port-forward-targets"),
     installsStages: values.stages,
     seed: values.seed || undefined,
     delays: {
@@ -124,10 +124,11 @@ export function simulationSettings(
   };
 }
 
-function portForwardRanges(cidrs: readonly string[]): readonly string[] {
+/** The values of a flag. @throws UsageError for one that is not a CIDR */
+export function cidrsOf(cidrs: readonly string[], flagName: string): readonly string[] {
   for (const cidr of cidrs) {
     if (parseCidr(cidr) !== undefined) continue;
-    throw new UsageError(`--port-forward-targets: ${JSON.stringify(cidr)} is not a CIDR`);
+    throw new UsageError(`--${flagName}: ${JSON.stringify(cidr)} is not a CIDR`);
   }
   return cidrs;
 }

@@ -121,7 +121,7 @@ export function ownPodCidrs(
 }
 
 /** Default podCIDR: the /24 of `range` with the node's number. */
-export function ownPodCidr(range: string, node: number): string {
+function ownPodCidr(range: string, node: number): string {
   const parsed = parseCidr(range);
   if (parsed === undefined || parsed.address.length !== 4 || parsed.prefix > 24) {
     throw new RangeError(`${JSON.stringify(range)} is no IPv4 range of at least 256 addresses`);
@@ -133,7 +133,7 @@ export function ownPodCidr(range: string, node: number): string {
 }
 
 /** Default IPv6 podCIDR: the /64 with the node's number. */
-export function ownIpv6PodCidr(node: number): string {
+function ownIpv6PodCidr(node: number): string {
   return `${ipv6Prefix}:${(node % 2 ** 16).toString(16)}::/64`;
 }
 

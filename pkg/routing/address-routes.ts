@@ -5,7 +5,7 @@ import { ignoreNotFound } from "#meta";
 import { listAll, loopbackRequest, type Registry, type ServerAccess } from "#registry";
 import type { AddressRoute, AddressRouter, ApiAddress, NamespacedName } from "#request";
 import { allowedTarget, annotatedTarget } from "./forward-target.ts";
-import { simulatedNodeLabel } from "./simulated.ts";
+import { portForwardAnnotation, simulatedNodeLabel } from "./simulated.ts";
 import { type OwnNodes, SimulatedNodes } from "./simulated-nodes.ts";
 
 export interface AddressRoutesOptions extends Omit<ServerAccess, "registry"> {
@@ -38,7 +38,13 @@ export class AddressRoutes implements AddressRouter {
       const pod = await this.podOf(address.pod, canonical);
       if (pod !== undefined) return this.routeOfPod(pod, address);
     }
-    if (address.kubeletOf !== undefined) return this.routeOfKubelet(address.kubeletOf);
+    const { kubeletOf } = address;
+    if (kubeletOf !== undefined && (await this.hasNoServer(kubeletOf))) {
+      return {
+        kind: "simulated",
+        reason: `the kubelet of simulated node ${kubeletOf} does not listen`,
+      };
+    }
     await this.follow(signal);
     if (address.node !== undefined && (await this.isInvented(address.node, canonical))) {
       return nothingRuns(`endpoint is on simulated node ${address.node}`);
@@ -63,20 +69,23 @@ export class AddressRoutes implements AddressRouter {
   }
 
   private async forwardedTo(target: string, subject: string): Promise<AddressRoute> {
+    const { forwardTargets } = this.options;
+    if (forwardTargets.length === 0) {
+      const reason = `${subject}: no program runs there, and the server follows no ${portForwardAnnotation}`;
+      return { kind: "simulated", reason };
+    }
     try {
-      return { kind: "forwarded", ...(await allowedTarget(target, this.options.forwardTargets)) };
+      return { kind: "forwarded", ...(await allowedTarget(target, forwardTargets)) };
     } catch (error) {
       return { kind: "simulated", reason: `${subject}: ${(error as Error).message}` };
     }
   }
 
   /** A simulated node without a kubelet server reports port 0, for which others have a default. */
-  private async routeOfKubelet(name: string): Promise<AddressRoute> {
+  private async hasNoServer(name: string): Promise<boolean> {
     const node = await this.read<Node>("nodes", { namespace: "", name });
     const port = node?.status?.daemonEndpoints?.kubeletEndpoint?.Port ?? 0;
-    if (port !== 0 || !(await this.isSimulated(name))) return ordinary;
-    const reason = `the kubelet of simulated node ${name} does not listen`;
-    return { kind: "simulated", reason };
+    return port === 0 && (await this.isSimulated(name));
   }
 
   private async isSimulated(node: string): Promise<boolean> {

@@ -37,7 +37,10 @@ export function parseRequestUrl(text: string): UrlParts {
   return parseUrl(text);
 }
 
-/** `Parse`: an absolute or relative reference. @throws UrlFault, such as `parse ":a": missing protocol scheme` */
+/**
+ * `Parse`: an absolute or relative reference.
+ * @throws UrlFault, such as `parse ":a": missing protocol scheme`
+ */
 export function parseUrl(text: string): UrlParts {
   return withText(text, () => {
     const hash = text.indexOf("#");

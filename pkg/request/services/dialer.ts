@@ -45,7 +45,7 @@ export class SimulatedAddress extends Error {
 /** Where a connection goes: options of Node's sockets. Only a Dialer creates them. */
 class Target {
   /** Makes the type nominal, so that no other code can dial an address of the API. */
-  readonly #isRouted = true;
+  protected readonly isRouted = true;
 
   constructor(
     readonly host: string,
@@ -53,10 +53,6 @@ class Target {
     /** Resolves `host` if it is a name. */
     readonly lookup: LookupFunction,
   ) {}
-
-  static is(value: object): value is Target {
-    return #isRouted in value;
-  }
 }
 
 export type DialTarget = Target;

@@ -7,7 +7,7 @@ import { collectHeaders } from "./headers.ts";
 type Headers = Record<string, string | string[]>;
 
 /** Credentials for this server, and headers that a front proxy sets. */
-const droppedPrefixes = [":", "authorization", "impersonate-", "x-remote-"];
+const droppedPrefixes = [":", "impersonate-", "x-remote-"];
 
 /**
  * Headers of a request to a kubelet, pod or service, with the Host of the client: without credentials and
@@ -16,6 +16,7 @@ const droppedPrefixes = [":", "authorization", "impersonate-", "x-remote-"];
 export function forwardedHeaders(exchange: Exchange, domain: Domain): Headers {
   const named = connectionOptions(exchange.header("connection"));
   const isDropped = (name: string) =>
+    name === "authorization" ||
     hopByHopHeaders.has(name) ||
     named.has(name) ||
     droppedPrefixes.some((start) => name.startsWith(start));

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { posix } from "node:path";
 import type { Readable } from "node:stream";
+import { hostAndPort } from "#base";
 import {
   badRequest,
   type Catalog,
@@ -69,7 +70,7 @@ export async function runStream(parts: StreamParts, request: StreamRequest): Pro
   }
 }
 
-/** The decoded path after the subresource, as kube-apiserver passes it to admission, and the query as sent. */
+/** The decoded path after the subresource, as admission receives it, and the query as sent. */
 function connectRequestOf({ exchange, info, query }: StreamRequest): ConnectRequest {
   const [, ...rawQuery] = exchange.url.split("?");
   const joined = info.rest.join("/");
@@ -163,15 +164,15 @@ async function forwardResponse(
     throw plainFailure(`invalid upgrade response: status code ${status}`);
   }
   if (to.use === "log" && (status < 200 || status > 206)) throw await logFailure(message, proxied);
-  const { headers, body } =
-    to.use === "log"
-      ? { headers: { "content-type": "text/plain" }, body: message }
-      : await pageOf(message, proxied);
   const response = to.use === "log" ? logStream(exchange, domain) : exchange.response;
   if (response === undefined) return void message.destroy();
-  response.start(status, headers);
-  response.flush();
   try {
+    const { headers, body } =
+      to.use === "log"
+        ? { headers: { "content-type": "text/plain" }, body: message }
+        : await pageOf(message, proxied);
+    response.start(status, headers);
+    response.flush();
     for await (const chunk of body) {
       const wait = response.write([chunk]);
       if (wait !== undefined) await wait;
@@ -179,7 +180,8 @@ async function forwardResponse(
     response.end();
   } catch (error) {
     if (exchange.signal.aborted) throw exchange.signal.reason;
-    throw error;
+    if (response.started || error instanceof StatusError) throw error;
+    throw plainFailure("unexpected EOF");
   }
 }
 
@@ -188,10 +190,11 @@ function pageOf(
   message: IncomingMessage,
   { exchange, to, prefix }: ProxiedStream,
 ): Promise<ProxiedResponse> {
-  const { host } = new URL(urlOf({ ...to, path: "", query: "" }));
+  const { host, port } = to;
+  const backend = port === "" ? host : hostAndPort({ host, port });
   const requestHost = exchange.header("host") ?? exchange.header(":authority") ?? "";
   const headers = responseHeaders(message.headers, exchange);
-  const rewriting = { scheme: "", host: "", prefix, backend: host, requestHost };
+  const rewriting = { scheme: "", host: "", prefix, backend, requestHost };
   return rewrittenResponse({ headers, body: message }, rewriting);
 }
 

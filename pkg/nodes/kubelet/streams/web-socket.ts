@@ -50,7 +50,10 @@ export class WebSocketConnection {
     this.pending = Buffer.from(head);
   }
 
-  /** Accepts the handshake with a subprotocol, "" = none. Undefined = the client sent no key, and got a 400. */
+  /**
+   * Accepts the handshake with a subprotocol, "" = none. Undefined = the client sent no key, and got a
+   * 400.
+   */
   static accept(
     { request, socket, head }: Upgrade,
     protocol: string,
