@@ -115,7 +115,12 @@ export function implicit(number: number, content: Uint8Array): Der {
   return encode(contextPrimitive | number, content);
 }
 
-/** Members of a constructed value, which must be well-formed, e.g. already parsed by OpenSSL. */
+/** An encoding that is not well-formed. */
+export class DerFault extends Error {
+  override readonly name = "DerFault";
+}
+
+/** Members of a constructed value. @throws DerFault */
 export function membersOf(value: Der): readonly Der[] {
   const members: Der[] = [];
   for (let rest = contentOf(value); rest.length > 0;) {
@@ -126,10 +131,18 @@ export function membersOf(value: Der): readonly Der[] {
   return members;
 }
 
-/** Content of a well-formed value. */
+/** Content of a value. @throws DerFault */
 export function contentOf(value: Der): Buffer {
   const { start, size } = headerOf(value);
   return value.subarray(start, start + size);
+}
+
+/** Members of a SEQUENCE that is the whole value. @throws DerFault */
+export function sequenceOf(value: Der): readonly Der[] {
+  if (value[0] !== universal.sequence) throw new DerFault("expected a SEQUENCE");
+  const { start, size } = headerOf(value);
+  if (start + size !== value.length) throw new DerFault("data after a SEQUENCE");
+  return membersOf(value);
 }
 
 /** Whether a member is `[number] EXPLICIT`. */
@@ -137,9 +150,49 @@ export function isExplicit(value: Der, number: number): boolean {
   return value[0] === (contextConstructed | number);
 }
 
+/** Number of a context-specific tag; undefined for a universal one. */
+export function contextTagOf(value: Der): number | undefined {
+  const [tag = 0] = value;
+  return (tag & 0xc0) === contextPrimitive ? tag & 0x1f : undefined;
+}
+
+/** The value of a BOOLEAN; undefined for a value of another type. */
+export function booleanOf(value: Der | undefined): boolean | undefined {
+  return value?.[0] === universal.boolean ? contentOf(value)[0] !== 0 : undefined;
+}
+
+/** The value of an INTEGER below 2^31; undefined for a value of another type. @throws DerFault */
+export function smallIntegerOf(value: Der | undefined): number | undefined {
+  if (value?.[0] !== universal.integer) return undefined;
+  const bytes = contentOf(value);
+  if (bytes.length === 0 || bytes.length > 4) throw new DerFault("INTEGER out of range");
+  return bytes.readIntBE(0, bytes.length);
+}
+
+/** Dotted form of an OBJECT IDENTIFIER. @throws DerFault */
+export function dottedIdentifierOf(value: Der | undefined): string {
+  if (value?.[0] !== universal.objectIdentifier) throw new DerFault("expected an identifier");
+  const arcs: bigint[] = [];
+  let arc = 0n;
+  for (const byte of contentOf(value)) {
+    arc = (arc << 7n) | BigInt(byte & 0x7f);
+    if ((byte & 0x80) !== 0) continue;
+    arcs.push(arc);
+    arc = 0n;
+  }
+  const [first = 0n, ...others] = arcs;
+  const root = first < 80n ? first / 40n : 2n;
+  return [root, first - root * 40n, ...others].join(".");
+}
+
+/** @throws DerFault for a value that is longer than the buffer, or has a tag of several bytes */
 function headerOf(value: Der): { readonly start: number; readonly size: number } {
   const first = value[1] ?? 0;
-  if (first < longLength) return { start: 2, size: first };
-  const count = first & 0x7f;
-  return { start: 2 + count, size: value.readUIntBE(2, count) };
+  const count = first < longLength ? 0 : first & 0x7f;
+  const start = 2 + count;
+  const isUnsupported = count > 4 || first === longLength || ((value[0] ?? 0) & 0x1f) === 0x1f;
+  if (isUnsupported || value.length < start) throw new DerFault("malformed header");
+  const size = count === 0 ? first : value.readUIntBE(2, count);
+  if (value.length < start + size) throw new DerFault("truncated value");
+  return { start, size };
 }

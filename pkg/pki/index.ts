@@ -1,4 +1,4 @@
-/** pki: certificates and keys. The only importer of @peculiar/x509. */
+/** pki: certificates, keys, and TLS clients. The only importer of @peculiar/x509. */
 export {
   createAuthority,
   issueCertificate,
@@ -6,3 +6,4 @@ export {
   type LeafOptions,
 } from "./certificates.ts";
 export { type RequestedNames, readRequest, signRequest } from "./requests.ts";
+export { connectTls, TlsAgent } from "./tls-client.ts";

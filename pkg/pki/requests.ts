@@ -1,6 +1,5 @@
-import "reflect-metadata";
 import { createPrivateKey, webcrypto } from "node:crypto";
-import * as x509 from "@peculiar/x509";
+import type * as Package from "@peculiar/x509";
 import { type KeyPair, serialNumber, signingAlgorithmOf } from "./certificates.ts";
 
 /** Subject of a certificate request. */
@@ -11,8 +10,8 @@ export interface RequestedNames {
 }
 
 /** Reads the names of a certificate request (PEM). @throws Error if it is invalid */
-export function readRequest(text: string): RequestedNames {
-  const { subjectName, alternativeNames } = parse(text);
+export async function readRequest(text: string): Promise<RequestedNames> {
+  const { subjectName, alternativeNames } = parse(await loadPackage(), text);
   return {
     commonName: subjectName.getField("CN").at(-1) ?? "",
     organizations: subjectName.getField("O"),
@@ -33,19 +32,25 @@ export interface SigningOptions {
   readonly notAfter: number;
 }
 
-const { KeyUsageFlags, ExtendedKeyUsage } = x509;
-const keyUsages: ReadonlyMap<string, x509.KeyUsageFlags> = new Map([
-  ["digital signature", KeyUsageFlags.digitalSignature],
-  ["key encipherment", KeyUsageFlags.keyEncipherment],
-]);
-const extendedUsages: ReadonlyMap<string, string> = new Map([
-  ["client auth", ExtendedKeyUsage.clientAuth],
-  ["server auth", ExtendedKeyUsage.serverAuth],
-]);
+/** Loaded on first use: the package is large. */
+async function loadPackage(): Promise<typeof Package> {
+  await import("reflect-metadata");
+  return import("@peculiar/x509");
+}
 
 /** Signs a request; returns the certificate (PEM). Ignores unknown usages. */
 export async function signRequest(authority: KeyPair, options: SigningOptions): Promise<string> {
-  const { subjectName, publicKey, alternativeNames } = parse(options.request);
+  const x509 = await loadPackage();
+  const { KeyUsageFlags, ExtendedKeyUsage } = x509;
+  const keyUsages = new Map([
+    ["digital signature", KeyUsageFlags.digitalSignature],
+    ["key encipherment", KeyUsageFlags.keyEncipherment],
+  ]);
+  const extendedUsages = new Map<string, string>([
+    ["client auth", ExtendedKeyUsage.clientAuth],
+    ["server auth", ExtendedKeyUsage.serverAuth],
+  ]);
+  const { subjectName, publicKey, alternativeNames } = parse(x509, options.request);
   const issuer = new x509.X509Certificate(authority.certificate);
   const { key: signingKey, algorithm: signingAlgorithm } = await importSigningKey(
     authority.privateKey,
@@ -82,7 +87,7 @@ export async function importSigningKey(pemText: string) {
   return { key, algorithm };
 }
 
-function parse(text: string) {
+function parse(x509: typeof Package, text: string) {
   const request = new x509.Pkcs10CertificateRequest(text);
   const alternativeNames = request.extensions.find(
     (each) => each instanceof x509.SubjectAlternativeNameExtension,

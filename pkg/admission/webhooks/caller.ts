@@ -1,5 +1,5 @@
-import { Agent } from "node:https";
 import { badRequest, type Resource, StatusError } from "#meta";
+import { TlsAgent } from "#pki";
 import { DecodeFault } from "#schema";
 import type { RequestContext } from "#registry";
 import {
@@ -40,7 +40,7 @@ const withoutSideEffects = ["None", "NoneOnDryRun"];
 
 /** Calls webhooks over persistent connections. */
 export class Caller {
-  readonly #agent = new Agent({
+  readonly #agent = new TlsAgent({
     keepAlive: true,
     maxSockets: maxConnections,
     maxFreeSockets: maxIdle,

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
-import { checkServerIdentity, connect, type PeerCertificate, type TLSSocket } from "node:tls";
+import type { TLSSocket } from "node:tls";
 import { dialFailure, dialTimedOut, trustServers } from "#base";
+import { connectTls } from "#pki";
 import type { DialTarget } from "#request";
 import { BackendError } from "../contract.ts";
 
@@ -43,27 +44,8 @@ export function tlsOptions(tls: BackendTls, protocols: readonly string[]) {
     ALPNProtocols: [...protocols],
     ...(isInsecure ? {} : trustServers(authorities)),
     rejectUnauthorized: !isInsecure,
-    checkServerIdentity: (_host: string, certificate: PeerCertificate) =>
-      checkName(serverName, certificate),
     ...(client === undefined ? {} : { cert: client.certificate, key: client.privateKey }),
   };
-}
-
-/** Verifies the host name as Go does: by subject alternative names only, not the common name. */
-function checkName(name: string, certificate: PeerCertificate): Error | undefined {
-  const { subjectaltname } = certificate;
-  if (subjectaltname === undefined) {
-    return new Error(
-      "tls: failed to verify certificate: x509: certificate relies on legacy Common Name field, " +
-        "use SANs instead",
-    );
-  }
-  if (checkServerIdentity(name, certificate) === undefined) return undefined;
-  const names = subjectaltname.split(", ").map((each) => each.replace(/^(?:DNS|IP Address):/, ""));
-  const valid = names.join(", ");
-  return new Error(
-    `tls: failed to verify certificate: x509: certificate is valid for ${valid}, not ${name}`,
-  );
 }
 
 /**
@@ -78,7 +60,7 @@ export function dial(
   return new Promise((resolve, reject) => {
     signal.throwIfAborted();
     let isConnected = false;
-    const socket = connect({ ...address, ...tlsOptions(tls, protocols) });
+    const socket = connectTls({ ...address, ...tlsOptions(tls, protocols) });
     const fail = (message: string) => {
       settle();
       socket.destroy();

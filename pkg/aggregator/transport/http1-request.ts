@@ -1,7 +1,7 @@
-import type { IncomingMessage } from "node:http";
-import { Agent, request as httpsRequest, type RequestOptions } from "node:https";
+import { type IncomingMessage, request as httpRequest, type RequestOptions } from "node:http";
 import { Readable, type Duplex } from "node:stream";
 import { dialFailure, dialTimedOut } from "#base";
+import { TlsAgent } from "#pki";
 import type { DialTarget } from "#request";
 import { BackendError, type BackendResponse } from "../contract.ts";
 import { bodyStream } from "./body-stream.ts";
@@ -45,13 +45,13 @@ const idleMs = 90_000;
 
 /** HTTP/1.1 connections to one address. */
 export class Http1Connections {
-  private readonly agent: Agent;
+  private readonly agent: TlsAgent;
 
   constructor(
     private readonly address: DialTarget,
     tls: BackendTls,
   ) {
-    this.agent = new Agent({
+    this.agent = new TlsAgent({
       ...tlsOptions(tls, http1),
       keepAlive: true,
       maxSockets: maxConnections,
@@ -97,7 +97,9 @@ function exchange(
 ): Promise<UpgradeResponse> {
   return new Promise((resolve, reject) => {
     signal.throwIfAborted();
-    const request = startRequest(() => httpsRequest({ ...options, method, path, headers }));
+    const request = startRequest(() =>
+      httpRequest({ ...options, protocol: "https:", method, path, headers }),
+    );
     let wasSent = false;
     let timer: NodeJS.Timeout | undefined;
     const dialLate = () =>

@@ -1,6 +1,6 @@
-import type { IncomingMessage } from "node:http";
-import { request } from "node:https";
+import { type IncomingMessage, request } from "node:http";
 import { textWithin, trustServers } from "#base";
+import { TlsAgent } from "#pki";
 import { parseJson } from "#schema";
 
 export interface FetchOptions {
@@ -60,7 +60,8 @@ function sendRequest(
   const headers = { accept: "application/json, application/jwt", ...authorization };
   // Fetches are rare: no keep-alive.
   return new Promise((resolve, reject) => {
-    const outgoing = request(url, { headers, signal, agent: false, ...trustServers(ca) }, resolve);
+    const agent = new TlsAgent(trustServers(ca));
+    const outgoing = request(url, { headers, signal, agent }, resolve);
     outgoing.once("error", reject);
     outgoing.end();
   });

@@ -11,12 +11,24 @@ describe("the error message of a failed connection", () => {
   const failed = (code: string, more: object = {}) =>
     dialFailure(place, Object.assign(new Error("of Node"), { code, ...more }));
 
-  for (const code of ["DEPTH_ZERO_SELF_SIGNED_CERT", "UNABLE_TO_VERIFY_LEAF_SIGNATURE"]) {
-    it(`reports an unknown authority for ${code}`, () => {
-      const why =
-        "tls: failed to verify certificate: x509: certificate signed by unknown authority";
-      assert.equal(failed(code), why);
-    });
+  const rows: readonly (readonly [string, object, string])[] = [
+    ["ENETDOWN", {}, "dial tcp hook.example:443: connect: network is down"],
+    ["EMFILE", {}, "dial tcp hook.example:443: socket: too many open files"],
+    ["EPROTO", { message: "…:SSL alert number 40" }, "remote error: tls: handshake failure"],
+    ["EPROTO", { message: "…:SSL alert number 116" }, "remote error: tls: certificate required"],
+    ["ECONNRESET", {}, "EOF"],
+    ["ECONNRESET", { syscall: "read" }, "read tcp: read: connection reset by peer"],
+    ["EPIPE", { syscall: "write" }, "write tcp: write: broken pipe"],
+    ["ERR_SSL_WRONG_VERSION_NUMBER", {}, "http: server gave HTTP response to HTTPS client"],
+    ["HPE_INVALID_EOF_STATE", {}, "unexpected EOF"],
+    [
+      "HPE_INVALID_CONSTANT",
+      { rawPacket: Buffer.from("SSH-2.0-x\r\n") },
+      'net/http: HTTP/1.x transport connection broken: malformed HTTP response "SSH-2.0-x"',
+    ],
+  ];
+  for (const [code, more, why] of rows) {
+    it(`is Go's for ${code} ${JSON.stringify(more)}`, () => assert.equal(failed(code, more), why));
   }
 
   it("contains the dialed address, or else the host", () => {
@@ -47,7 +59,7 @@ describe("the error message of a failed connection", () => {
   });
 
   it("is Node's if Go has no corresponding message", () => {
-    assert.equal(failed("EPROTO"), "of Node");
+    assert.equal(failed("ERR_UNKNOWN"), "of Node");
   });
 });
 

@@ -6,6 +6,7 @@ import {
   type IncomingHttpHeaders,
 } from "node:http2";
 import type { Clock } from "#base";
+import { connectTls } from "#pki";
 import type { Endpoint } from "#request";
 import { Http2Connection } from "./http2-connection.ts";
 import {
@@ -65,7 +66,11 @@ class Connection {
     private readonly endpoint: Endpoint,
     clock: Clock,
   ) {
-    this.connection = new Http2Connection(connect(endpoint.url.origin, { ...endpoint.tls }), clock);
+    const { origin, hostname, port, protocol } = endpoint.url;
+    const host = hostname.replace(/^\[(.*)\]$/, "$1");
+    const dialled = { host, port: Number(port || 443), ALPNProtocols: ["h2"], ...endpoint.tls };
+    const tls = protocol === "https:" ? { createConnection: () => connectTls(dialled) } : {};
+    this.connection = new Http2Connection(connect(origin, tls), clock);
   }
 
   get session(): ClientHttp2Session {

@@ -1,5 +1,6 @@
 import type { ApiObject, Handle } from "#client";
 import { resolve } from "#meta";
+import { readRequest } from "#pki";
 import {
   runCertificateController,
   certificateSigningRequests,
@@ -47,9 +48,8 @@ async function reasonToApprove(
   context: ControllerContext,
   request: CertificateSigningRequest,
 ): Promise<string | undefined> {
-  const { readRequest } = await import("#pki");
   const { usages = [], username } = request.spec;
-  const names = readRequest(requestText(request));
+  const names = await readRequest(requestText(request));
   if (signerRefusal("kube-apiserver-client-kubelet", names, usages) !== undefined) return undefined;
   const after = "kubelet client certificate after SubjectAccessReview.";
   // A renewal requires `selfnodeclient`, a first certificate `nodeclient`.

@@ -1,5 +1,5 @@
 import { realClock } from "#base";
-import type { KeyPair } from "#pki";
+import { type KeyPair, readRequest, signRequest } from "#pki";
 import {
   runCertificateController,
   type CertificateSigningRequest,
@@ -57,11 +57,9 @@ async function signingStatus(
   request: CertificateSigningRequest,
   { authority, durationMs, signer, now }: Answering,
 ): Promise<CertificateSigningRequest["status"]> {
-  // Loaded on first use: the package is large.
-  const { readRequest, signRequest } = await import("#pki");
   const text = requestText(request);
   const { usages = [], expirationSeconds } = request.spec;
-  const refusal = signerRefusal(signer, readRequest(text), usages);
+  const refusal = signerRefusal(signer, await readRequest(text), usages);
   if (refusal !== undefined) {
     const failed = { type: "Failed", status: "True", reason: "SignerValidationFailure" };
     const conditions = request.status?.conditions ?? [];

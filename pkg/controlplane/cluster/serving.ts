@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
-import { request as plainRequest } from "node:http";
-import { request } from "node:https";
+import { request } from "node:http";
 import { setTimeout } from "node:timers/promises";
 import { trustServers } from "#base";
+import { TlsAgent } from "#pki";
 
 /** Paths of PEM files. */
 export interface ClientFiles {
@@ -39,8 +39,8 @@ async function isServed(url: string, files: ClientFiles | undefined): Promise<bo
   };
   return new Promise((resolve) => {
     const signal = AbortSignal.timeout(answerMs);
-    const ask = url.startsWith("https:") ? request : plainRequest;
-    ask(url, { ...tls, agent: false, signal }, (answer) => {
+    const agent = url.startsWith("https:") ? new TlsAgent(tls) : false;
+    request(url, { agent, signal }, (answer) => {
       answer.resume();
       resolve(answer.statusCode === 200);
     })

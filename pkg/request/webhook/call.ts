@@ -1,7 +1,6 @@
-import type { Agent, IncomingMessage } from "node:http";
-import { request as httpsRequest } from "node:https";
-import { isIP } from "node:net";
+import { type Agent, type IncomingMessage, request as httpRequest } from "node:http";
 import { dialFailure, textWithin, trustServers } from "#base";
+import { TlsAgent } from "#pki";
 import type { DialTarget } from "../services/dialer.ts";
 import { CallFault } from "./call-fault.ts";
 import { parseResponse, type WebhookResponse } from "./response.ts";
@@ -99,13 +98,11 @@ async function exchange(
 ): Promise<WebhookResponse> {
   const bytes = Buffer.from(body);
   const { host, port, lookup } = await target(signal);
+  const server = { host, port, lookup, servername: hostOf(url) };
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
-    const request = httpsRequest({
+    const request = httpRequest({
       protocol: url.protocol,
-      host,
-      port,
-      lookup,
-      ...(isIP(hostOf(url)) === 0 ? { servername: hostOf(url) } : {}),
+      ...server,
       path: `${url.pathname}${url.search}`,
       method: "POST",
       headers: {
@@ -115,7 +112,7 @@ async function exchange(
         accept: "application/json, */*",
         host: url.host,
       },
-      agent: agent ?? false,
+      agent: agent ?? new TlsAgent(),
       ...(signal === undefined ? {} : { signal }),
       ...trustServers(authorities),
     });

@@ -1,6 +1,6 @@
 import { Agent as HttpAgent, type IncomingMessage, request as httpRequest } from "node:http";
-import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
-import { textWithin, printJson } from "#base";
+import { dialFailure, textWithin, printJson } from "#base";
+import { TlsAgent } from "#pki";
 import type { Clock } from "#base";
 import { parseExactJson } from "#schema";
 import { noTracer, type TraceHeaders, type Tracer } from "../tracer.ts";
@@ -77,7 +77,7 @@ class Webhook implements WebhookClient {
     const { url, tls } = options.endpoint;
     const common = { keepAlive: true, maxSockets: maxConnections };
     this.agent =
-      url.protocol === "https:" ? new HttpsAgent({ ...common, ...tls }) : new HttpAgent(common);
+      url.protocol === "https:" ? new TlsAgent({ ...common, ...tls }) : new HttpAgent(common);
     this.displayUrl = `${url.protocol}//${url.host}${url.pathname}`;
   }
 
@@ -144,8 +144,13 @@ class Webhook implements WebhookClient {
       if (error instanceof WebhookFault) throw error;
       signal?.throwIfAborted();
       if (ended.signal.aborted) throw this.fault("context deadline exceeded");
-      const { code = "", message } = error as NodeJS.ErrnoException;
-      throw this.fault(message, { isRetriable: code === "ECONNRESET" });
+      const { code = "" } = error as NodeJS.ErrnoException;
+      const { hostname, port, protocol } = this.options.endpoint.url;
+      const place = {
+        host: hostname.replace(/^\[(.*)\]$/, "$1"),
+        port: port || (protocol === "https:" ? "443" : "80"),
+      };
+      throw this.fault(dialFailure(place, error as Error), { isRetriable: code === "ECONNRESET" });
     } finally {
       clearTimeout(limit);
       signal?.removeEventListener("abort", leave);
@@ -164,10 +169,9 @@ class Webhook implements WebhookClient {
       accept: "application/json",
       ...(authorization === undefined ? {} : { authorization }),
     };
-    const start = url.protocol === "https:" ? httpsRequest : httpRequest;
     return new Promise((resolve, reject) => {
       const options = { method: "POST", headers, agent: this.agent };
-      const request = start(url, signal === undefined ? options : { ...options, signal });
+      const request = httpRequest(url, signal === undefined ? options : { ...options, signal });
       request.once("response", resolve);
       request.once("error", reject);
       request.end(body);

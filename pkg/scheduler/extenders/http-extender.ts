@@ -1,7 +1,7 @@
 import { Agent as HttpAgent, type IncomingMessage, request as httpRequest } from "node:http";
-import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { type Clock, isJsonObject, printJson, textWithin, parseJsonText } from "#base";
 import { namespaceOf, type Pod } from "#kinds";
+import { TlsAgent } from "#pki";
 import type { PreemptionVictims } from "../framework/handle.ts";
 import type { NodeInfo } from "../framework/node-info.ts";
 import type { ExtenderOptions } from "./extender-options.ts";
@@ -33,7 +33,7 @@ export class HttpExtender {
   ) {
     const common = { keepAlive: true, maxSockets: maxConnections };
     this.agent = options.url.startsWith("https:")
-      ? new HttpsAgent({ ...common, ...options.tls })
+      ? new TlsAgent({ ...common, ...options.tls })
       : new HttpAgent(common);
     signal.addEventListener("abort", () => this.agent.destroy(), { once: true });
   }
@@ -181,10 +181,9 @@ export class HttpExtender {
   }
 
   private exchange(url: string, body: Buffer, signal: AbortSignal): Promise<IncomingMessage> {
-    const start = url.startsWith("https:") ? httpsRequest : httpRequest;
     const headers = { "content-type": "application/json", "content-length": body.byteLength };
     return new Promise((resolve, reject) => {
-      const request = start(url, { method: "POST", headers, agent: this.agent, signal });
+      const request = httpRequest(url, { method: "POST", headers, agent: this.agent, signal });
       request.once("response", resolve);
       request.once("error", reject);
       request.end(body);

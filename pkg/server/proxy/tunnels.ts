@@ -1,13 +1,7 @@
-import {
-  type Agent,
-  type ClientRequest,
-  type IncomingMessage,
-  request as httpRequest,
-} from "node:http";
-import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
-import { isIP } from "node:net";
+import { type ClientRequest, type IncomingMessage, request as httpRequest } from "node:http";
 import type { Duplex, Readable } from "node:stream";
 import { dialFailure, dialTimedOut, hostAndPort, trustServers } from "#base";
+import { TlsAgent } from "#pki";
 import type { Destination } from "#registry";
 import type { Dialer, DialTarget } from "#request";
 import { pem } from "../transport/tls.ts";
@@ -49,7 +43,7 @@ export class DialFault extends Error {
 
 /** Sends requests to kubelets, pods and services. */
 export class Tunnels {
-  private readonly agents: Readonly<Record<Destination["peer"], HttpsAgent>>;
+  private readonly agents: Readonly<Record<Destination["peer"], TlsAgent>>;
 
   constructor(
     { ca, cert, key }: KubeletTls,
@@ -59,9 +53,9 @@ export class Tunnels {
     const unverified = { rejectUnauthorized: false };
     const verified = ca === undefined ? unverified : trustServers(pem(ca));
     this.agents = {
-      kubelet: new HttpsAgent({ ...client, ...verified }),
-      "kubelet, unchecked": new HttpsAgent({ ...client, ...unverified }),
-      backend: new HttpsAgent(unverified),
+      kubelet: new TlsAgent({ ...client, ...verified }),
+      "kubelet, unchecked": new TlsAgent({ ...client, ...unverified }),
+      backend: new TlsAgent(unverified),
     };
   }
 
@@ -81,10 +75,10 @@ export class Tunnels {
     const path = `${to.path || "/"}${to.query === "" ? "" : `?${to.query}`}`;
     const options = { ...target, path, method, headers };
     if (to.scheme === "http") return httpRequest(options);
-    const agent: Agent = this.agents[to.peer];
-    // Node would take it from the Host header, which is the client's.
-    const servername = isIP(to.host) === 0 ? to.host : "";
-    return httpsRequest({ ...options, servername, agent });
+    const agent = this.agents[to.peer];
+    // Without it, Node expects the name in the Host header, which is the client's.
+    const tls = { protocol: "https:", servername: to.host, agent };
+    return httpRequest({ ...options, ...tls });
   }
 }
 

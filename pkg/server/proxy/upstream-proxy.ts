@@ -1,12 +1,13 @@
 import { createHash, timingSafeEqual } from "node:crypto";
-import { type IncomingMessage, ServerResponse } from "node:http";
-import { Agent, createServer, request as httpsRequest, type Server } from "node:https";
+import { type IncomingMessage, request as httpRequest, ServerResponse } from "node:http";
+import { createServer, type Server } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { withoutBearerProtocol } from "#authn";
 import { type Clock, connectionOptions, hopByHopHeaders, printJson } from "#base";
 import { badRequest, type Domain, serviceUnavailable, StatusError, unauthorized } from "#meta";
+import { TlsAgent } from "#pki";
 import { type Endpoint, parseRequestInfo, parseTarget, type RequestInfo } from "#request";
 import { defaultLimits } from "../limits.ts";
 import { collectHeaders } from "./headers.ts";
@@ -58,7 +59,7 @@ const userPrefix = "x-remote-";
  */
 export class UpstreamProxy {
   private readonly server: Server;
-  private readonly agent: Agent;
+  private readonly agent: TlsAgent;
   private readonly sockets = new Set<Duplex>();
   private readonly activeRequests = new Set<Promise<void>>();
   private readonly tokenHash: Buffer;
@@ -66,7 +67,7 @@ export class UpstreamProxy {
   private constructor(private readonly options: UpstreamProxyOptions) {
     const { endpoint, tls, token } = options;
     this.tokenHash = hashOf(`Bearer ${token}`);
-    this.agent = new Agent({
+    this.agent = new TlsAgent({
       ...endpoint.tls,
       keepAlive: true,
       maxSockets: maxConnections,
@@ -198,7 +199,8 @@ export class UpstreamProxy {
     const path = `${url.pathname.replace(/\/$/, "")}${request.url}`;
     const { method, agent } = { method: request.method ?? "GET", agent: this.agent };
     const headers = this.forwardedHeaders(request, isUpgrade);
-    const start = () => httpsRequest({ host, port, path, method, headers, agent });
+    const start = () =>
+      httpRequest({ protocol: "https:", host, port, path, method, headers, agent });
     const body = !isUpgrade && hasBody(request) ? request : undefined;
     return openTunnel(start, { host, port }, { body, signal, isTls: true });
   }

@@ -1,7 +1,7 @@
 import { connect as connectSocket, isIP, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { connect as connectTls } from "node:tls";
 import { trustServers } from "#base";
+import { connectTls } from "#pki";
 import { GrpcError, grpcStatus, unconnected } from "./failures.ts";
 import { frameOf, Frames, onlyMessage } from "./frames.ts";
 import { encodeHeaders, type Headers } from "./hpack.ts";
