@@ -27,6 +27,8 @@ export {
   KubeconfigFault,
   parseKubeconfig,
   type WebhookClient,
+  reviewStatus,
+  type TypedFields,
   webhookClient,
   type WebhookClientConfig,
   WebhookFault,

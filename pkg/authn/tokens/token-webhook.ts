@@ -1,6 +1,11 @@
-import { isJsonObject, type JsonObject } from "#base";
 import { type Domain, resolve } from "#meta";
-import { type User, type WebhookClient, WebhookFault } from "#request";
+import {
+  reviewStatus,
+  type TypedFields,
+  type User,
+  type WebhookClient,
+  WebhookFault,
+} from "#request";
 import {
   type TokenAuthenticator,
   InvalidTokenError,
@@ -24,14 +29,11 @@ export class WebhookTokenAuthenticator implements TokenAuthenticator {
     token: string,
     audiences: readonly string[],
   ): Promise<TokenIdentity | undefined> {
-    const status = await this.review(token, audiences);
-    if (status["authenticated"] !== true) {
-      const { error } = status;
-      if (typeof error === "string" && error !== "") throw new InvalidTokenError(error);
+    const { authenticated, error, user, named } = await this.review(token, audiences);
+    if (!authenticated) {
+      if (error !== "") throw new InvalidTokenError(error);
       return undefined;
     }
-    const user = userOf(fields(status["user"]));
-    const named = texts(status["audiences"]);
     // A webhook that does not support audiences authenticates for those of the API server.
     if (named.length === 0) return { user };
     const common = audiences.filter((audience) => named.includes(audience));
@@ -39,7 +41,7 @@ export class WebhookTokenAuthenticator implements TokenAuthenticator {
   }
 
   /** @throws InvalidTokenError if the call fails; TokenReviews report the error */
-  private async review(token: string, audiences: readonly string[]): Promise<JsonObject> {
+  private async review(token: string, audiences: readonly string[]): Promise<ReviewedToken> {
     const { client, domain, version, report } = this.options;
     const review = {
       kind: "TokenReview",
@@ -49,7 +51,7 @@ export class WebhookTokenAuthenticator implements TokenAuthenticator {
       status: { user: {} },
     };
     try {
-      return fields(fields(await client.post(review))["status"]);
+      return reviewedToken(reviewStatus(await client.post(review), review));
     } catch (error) {
       if (!(error instanceof WebhookFault)) throw error;
       report(error);
@@ -58,23 +60,27 @@ export class WebhookTokenAuthenticator implements TokenAuthenticator {
   }
 }
 
-function userOf(user: JsonObject): User {
-  const { username, uid } = user;
-  const extra = Object.entries(fields(user["extra"])).map(
-    ([key, values]) => [key, texts(values)] as const,
-  );
+interface ReviewedToken {
+  readonly authenticated: boolean;
+  readonly error: string;
+  readonly user: User;
+  /** Audiences that the token is valid for. */
+  readonly named: readonly string[];
+}
+
+/** @throws WebhookFault for a field of another type, also if the token is not authenticated */
+function reviewedToken(status: TypedFields): ReviewedToken {
+  const user = status.object("user");
+  const extra = user.object("extra");
   return {
-    name: typeof username === "string" ? username : "",
-    uid: typeof uid === "string" ? uid : "",
-    groups: texts(user["groups"]),
-    extra: new Map(extra),
+    authenticated: status.boolean("authenticated"),
+    error: status.text("error"),
+    user: {
+      name: user.text("username"),
+      uid: user.text("uid"),
+      groups: user.texts("groups"),
+      extra: new Map(extra.keys().map((key) => [key, extra.texts(key)] as const)),
+    },
+    named: status.texts("audiences"),
   };
-}
-
-function fields(value: unknown): JsonObject {
-  return isJsonObject(value) ? value : {};
-}
-
-function texts(value: unknown): readonly string[] {
-  return Array.isArray(value) ? value.filter((each) => typeof each === "string") : [];
 }

@@ -115,13 +115,38 @@ describe("WebhookAuthorizer", () => {
       { allowed: true, denied: true },
       { verdict: "deny", reason: "", error: both },
     ],
-    [{ allowed: "true" }, { verdict: "no-opinion", reason: "" }],
     [undefined, { verdict: "no-opinion", reason: "" }],
   ];
   for (const [answer, decision] of answers) {
     it(`interprets ${JSON.stringify(answer)} as ${decision.verdict}`, async () => {
       status = answer as object;
       assert.deepEqual(await ask(authorizer()), decision);
+    });
+  }
+
+  const typed = { kind: "SubjectAccessReview", apiVersion: "authorization.k8s.io/v1" };
+  const hostile: readonly unknown[] = [
+    null,
+    [],
+    5,
+    "x",
+    { ...typed, kind: "TokenReview" },
+    { ...typed, apiVersion: "authorization.k8s.io/v1beta1" },
+    { kind: 5 },
+    { status: "denied" },
+    { status: [] },
+    { status: { allowed: "true" } },
+    { status: { allowed: true, denied: "true" } },
+    { status: { allowed: true, reason: 5 } },
+    { status: { allowed: true, evaluationError: {} } },
+  ];
+  for (const answer of hostile) {
+    it(`applies the failure policy to ${JSON.stringify(answer)}`, async () => {
+      const client = { post: async () => answer, send: async () => {}, close: () => {} };
+      const decision = await ask(authorizer({ client, onFailure: "deny" }));
+      assert.equal(decision.verdict, "deny");
+      assert.match(decision.error ?? "", /^json: cannot unmarshal|^no kind /);
+      assert.equal((await ask(authorizer({ client }))).verdict, "no-opinion");
     });
   }
 

@@ -8,6 +8,8 @@ import {
   type Decision,
   type KnownRules,
   type SelectorTerm,
+  reviewStatus,
+  type TypedFields,
   type WebhookClient,
   WebhookFault,
 } from "#request";
@@ -88,15 +90,14 @@ export class WebhookAuthorizer implements Authorizer {
       spec: version === "v1" ? spec : v1beta1Spec(spec),
       status: { allowed: false },
     };
-    let response: unknown;
+    let decision: Decision;
     try {
-      response = await client.post(review);
+      decision = decisionOf(reviewStatus(await client.post(review), review));
     } catch (error) {
       if (!(error instanceof WebhookFault)) throw error;
       report(error);
       return this.failed(error.message);
     }
-    const decision = decisionOf(response);
     const ttlMs = decision.verdict === "allow" ? authorizedMs : unauthorizedMs;
     if (key !== undefined && ttlMs > 0) {
       const cached = { decision, until: clock.monotonic() + ttlMs };
@@ -179,14 +180,14 @@ function v1beta1Spec({ groups, ...spec }: ReviewSpec): ReviewSpec {
   return groups === undefined ? spec : { ...spec, group: groups };
 }
 
-function decisionOf(review: unknown): Decision {
-  const { status } = (review ?? {}) as { readonly status?: Readonly<Record<string, unknown>> };
-  const { allowed = false, denied = false, reason: text } = status ?? {};
-  const reason = typeof text === "string" ? text : "";
-  if (allowed === true && denied === true) {
+function decisionOf(status: TypedFields): Decision {
+  const [allowed, denied] = [status.boolean("allowed"), status.boolean("denied")];
+  const reason = status.text("reason");
+  status.text("evaluationError");
+  if (allowed && denied) {
     const error = "webhook subject access review returned both allow and deny response";
     return { verdict: "deny", reason, error };
   }
-  if (denied === true) return { verdict: "deny", reason };
-  return { verdict: allowed === true ? "allow" : "no-opinion", reason };
+  if (denied) return { verdict: "deny", reason };
+  return { verdict: allowed ? "allow" : "no-opinion", reason };
 }

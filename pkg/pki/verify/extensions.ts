@@ -9,16 +9,8 @@ import {
   sequenceOf,
   smallIntegerOf,
 } from "../der.ts";
+import { type AlternativeNames, parseAlternativeNames } from "./alternative-names.ts";
 import { type NameConstraints, parseNameConstraints } from "./name-constraints.ts";
-
-/** Alternative names of a subject. */
-export interface AlternativeNames {
-  readonly dns: readonly string[];
-  readonly emails: readonly string[];
-  readonly uris: readonly string[];
-  /** 4 or 16 bytes. */
-  readonly addresses: readonly Buffer[];
-}
 
 /** Extensions of a certificate (RFC 5280, section 4.2). */
 export interface Extensions {
@@ -117,24 +109,4 @@ export function parseExtensions(field: readonly Der[]): Extensions {
     }
   }
   return draft;
-}
-
-/** Numbers of the tags of GeneralName. */
-export const nameTag = { email: 1, dns: 2, uri: 6, address: 7 } as const;
-
-function parseAlternativeNames(value: Der): AlternativeNames {
-  const names = sequenceOf(value);
-  const contents = (tag: number) =>
-    names.filter((name) => contextTagOf(name) === tag).map(contentOf);
-  const texts = (tag: number) => contents(tag).map((bytes) => bytes.toString("latin1"));
-  const addresses = contents(nameTag.address);
-  if (addresses.some(({ length }) => length !== 4 && length !== 16)) {
-    throw new DerFault("cannot parse IP address");
-  }
-  return {
-    dns: texts(nameTag.dns),
-    emails: texts(nameTag.email),
-    uris: texts(nameTag.uri),
-    addresses,
-  };
 }

@@ -1,6 +1,6 @@
 import { formatIp, parseIp } from "#base";
 import { contentOf, contextTagOf, type Der, DerFault, membersOf, sequenceOf } from "../der.ts";
-import { type AlternativeNames, nameTag } from "./extensions.ts";
+import { type AlternativeNames, nameTag } from "./alternative-names.ts";
 
 /** Names that an authority may or may not certify, by the type of name. */
 interface Subtrees {
@@ -157,5 +157,6 @@ function printAddress(value: Buffer): string {
   const half = value.length / 2 === 4 ? 4 : 16;
   if (value.length !== 8 && value.length !== 32) return value.toString("hex");
   const bits = [...value.subarray(half)].map((byte) => byte.toString(2).padStart(8, "0")).join("");
-  return `${formatIp([...value.subarray(0, half)])}/${bits.indexOf("0") < 0 ? bits.length : bits.indexOf("0")}`;
+  const length = bits.indexOf("0") < 0 ? bits.length : bits.indexOf("0");
+  return `${formatIp([...value.subarray(0, half)])}/${length}`;
 }
