@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { DetailedPeerCertificate, TLSSocket } from "node:tls";
-import { type Clock, cryptoRandom, realClock } from "#base";
+import { bufferWhileParserPaused, type Clock, cryptoRandom, realClock } from "#base";
 import { type AccessAttributes, type Client, Informers } from "#client";
 import { isConflict, StatusError } from "#meta";
 import { createAuthority, issueCertificate, type KeyPair } from "#pki";
@@ -85,6 +85,7 @@ class MetricsServer {
       { ...own, ca: serving.certificate, requestCert: true, rejectUnauthorized: false },
       (request, response) => void this.answer(request, response),
     );
+    bufferWhileParserPaused(server);
     this.server = server;
     trust.follow((ca) => server.setSecureContext({ ...own, ca: ca || serving.certificate }));
     this.closed = new Promise((resolve) => server.once("close", resolve));

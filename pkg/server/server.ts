@@ -14,7 +14,14 @@ import type { AddressInfo, Server, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Server as TlsServer } from "node:tls";
 import Koa from "koa";
-import { type Clock, createLogger, type Logger, randomUuid, systemClock } from "#base";
+import {
+  bufferWhileParserPaused,
+  type Clock,
+  createLogger,
+  type Logger,
+  randomUuid,
+  systemClock,
+} from "#base";
 import type { FlowController } from "#flowcontrol";
 import type { Catalog } from "#meta";
 import type { Registry } from "#registry";
@@ -280,16 +287,20 @@ class HttpServer implements KeelsonServer {
   }
 
   private createNodeServer(): Server {
-    const handler = (request: IncomingMessage, response: ServerResponse) =>
+    const handler = (request: IncomingMessage, response: ServerResponse) => {
+      this.connections.beginRequest(request.socket);
       void this.handleHttp1(request, response);
+    };
     const server =
       this.options.tls === undefined
         ? this.createPlainServer(handler)
         : this.createTlsServer(handler);
     const connectionEvent = this.options.tls === undefined ? "connection" : "secureConnection";
     server.on(connectionEvent, (socket: Socket) => this.connections.trackSocket(socket));
-    server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) =>
-      this.handleUpgrade({ request, socket, head }),
+    server.on(
+      "upgrade",
+      (request: IncomingMessage, socket: Duplex, head: Buffer) =>
+        void this.handleUpgrade({ request, socket, head }),
     );
     server.on("timeout", (socket: Socket) => this.connections.destroyIfIdle(socket));
     return server;
@@ -339,6 +350,7 @@ class HttpServer implements KeelsonServer {
     server.on("session", (session) => this.trackSession(session));
     server.on("sessionError", () => undefined);
     rejectPlainHttp(server);
+    bufferWhileParserPaused(server);
     server.on("tlsClientError", (_error, socket) => {
       this.metrics.instruments.add(serverMetrics.handshakeErrors.name, {}, 1);
       socket.destroy();
@@ -352,14 +364,17 @@ class HttpServer implements KeelsonServer {
   }
 
   /** Handles an HTTP/1.1 request to upgrade; unless it is upgraded, its connection is closed. */
-  private handleUpgrade(upgrade: Upgrade): void {
+  private async handleUpgrade(upgrade: Upgrade): Promise<void> {
     const { request, socket } = upgrade;
     socket.on("error", () => socket.destroy());
+    this.connections.beginRequest(request.socket);
+    await this.connections.untilOnlyRequest(request.socket);
+    if (socket.destroyed) return this.connections.endRequest(request.socket);
     const response = new ServerResponse(request);
     response.shouldKeepAlive = false;
     response.assignSocket(socket as Socket);
     response.once("finish", () => socket.end());
-    void this.handleHttp1(request, response, upgrade);
+    await this.handleHttp1(request, response, upgrade);
   }
 
   private async handleHttp1(
@@ -376,11 +391,9 @@ class HttpServer implements KeelsonServer {
       upgrade,
     });
     bindExchange(request, exchange);
-    this.connections.beginRequest(request.socket);
-    const finished = new Promise<void>((resolve) => response.once("close", resolve));
     await this.run({ request, response });
     exchange.finish();
-    await finished;
+    await exchange.closed;
     this.connections.endRequest(request.socket);
   }
 

@@ -3,7 +3,7 @@ import { createServer, type Server } from "node:https";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { hostname } from "node:os";
-import { type Clock, trustAuthorities } from "#base";
+import { bufferWhileParserPaused, type Clock, trustAuthorities } from "#base";
 import { type Client, DelegatedAccess } from "#client";
 import type { KeyPair } from "#pki";
 import { ensureAuthority, ensureLeaf } from "../credentials/credentials.ts";
@@ -40,6 +40,7 @@ export async function serveHealthAndMetrics(
       send(response, 500, `${String(error)}\n`);
     });
   });
+  bufferWhileParserPaused(server);
   await listen(server, options);
   const close = () => {
     server.close();

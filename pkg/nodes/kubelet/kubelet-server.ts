@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer as createTlsServer, type Server as TlsServer } from "node:https";
 import { type AddressInfo, createServer, type Server } from "node:net";
 import type { Duplex } from "node:stream";
-import { type Clock, trustAuthorities, printJson } from "#base";
+import { bufferWhileParserPaused, type Clock, trustAuthorities, printJson } from "#base";
 import { type Client, DelegatedAccess } from "#client";
 import { type Container, containersOf, type Pod, statusesOf } from "#kinds";
 import { Quantity } from "#meta";
@@ -82,6 +82,7 @@ export class KubeletServer {
       rejectUnauthorized: false,
     };
     this.tls = createTlsServer({ cert: certificate, key: privateKey, ...clients });
+    bufferWhileParserPaused(this.tls);
     this.tls.on("request", (request, response) => {
       this.answer(request, response).catch((error: unknown) => {
         options.report("Failed to answer a request to a kubelet", error);

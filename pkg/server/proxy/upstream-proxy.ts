@@ -5,12 +5,20 @@ import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { withoutBearerProtocol } from "#authn";
-import { type Clock, connectionOptions, hopByHopHeaders, printJson } from "#base";
+import {
+  bufferWhileParserPaused,
+  type Clock,
+  connectionOptions,
+  hopByHopHeaders,
+  printJson,
+} from "#base";
 import { badRequest, type Domain, serviceUnavailable, StatusError, unauthorized } from "#meta";
 import { TlsAgent } from "#pki";
 import { type Endpoint, parseRequestInfo, parseTarget, type RequestInfo } from "#request";
 import { defaultLimits } from "../limits.ts";
 import { collectHeaders } from "./headers.ts";
+import { ConnectionTracker } from "../transport/connection-tracker.ts";
+import { closeOf } from "../transport/http1-exchange.ts";
 import { joinSockets } from "./join-sockets.ts";
 import { DialFault, openTunnel, type TunnelResponse } from "./tunnels.ts";
 
@@ -61,6 +69,10 @@ export class UpstreamProxy {
   private readonly server: Server;
   private readonly agent: TlsAgent;
   private readonly sockets = new Set<Duplex>();
+  private readonly connections = new ConnectionTracker({
+    idleTimeout: idleMs,
+    isClosing: () => false,
+  });
   private readonly activeRequests = new Set<Promise<void>>();
   private readonly tokenHash: Buffer;
 
@@ -78,13 +90,17 @@ export class UpstreamProxy {
     const sizes = { maxHeaderSize: headerBytes };
     this.server = createServer({ ...tls, ...times, ...sizes, handshakeTimeout });
     this.server.maxConnections = maxConnections;
+    bufferWhileParserPaused(this.server);
     this.server.on("connection", (socket: Socket) => {
       this.sockets.add(socket);
       socket.once("close", () => this.sockets.delete(socket));
     });
-    this.server.on("request", (request: IncomingMessage, response: ServerResponse) =>
-      this.track(this.serve(request, response)),
-    );
+    this.server.on("request", (request: IncomingMessage, response: ServerResponse) => {
+      const { socket } = request;
+      this.connections.beginRequest(socket);
+      void closeOf(response, socket).then(() => this.connections.endRequest(socket));
+      this.track(this.serve(request, response));
+    });
     this.server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) =>
       this.track(this.serveUpgrade(request, socket, head)),
     );
@@ -139,6 +155,10 @@ export class UpstreamProxy {
   ): Promise<void> {
     const disconnected = new AbortController();
     socket.on("error", () => socket.destroy());
+    this.connections.beginRequest(request.socket);
+    await this.connections.untilOnlyRequest(request.socket);
+    this.connections.endRequest(request.socket);
+    if (socket.destroyed) return;
     socket.once("close", () => disconnected.abort(new Error("the client disconnected")));
     const response = new ServerResponse(request);
     response.shouldKeepAlive = false;

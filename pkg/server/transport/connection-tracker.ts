@@ -19,6 +19,8 @@ export class ConnectionTracker {
   private readonly sockets = new Set<Socket>();
   /** Number of active requests per HTTP/1.1 socket or HTTP/2 connection. */
   private readonly activeRequests = new Map<object, number>();
+  /** Upgrades that wait for the earlier requests of their HTTP/1.1 socket. */
+  private readonly waitingUpgrades = new Map<object, () => void>();
   private resolveIdle: (() => void) | undefined;
 
   constructor(private readonly options: TrackerOptions) {}
@@ -27,7 +29,10 @@ export class ConnectionTracker {
     this.sockets.add(socket);
     socket.once("close", () => this.sockets.delete(socket));
     // Node's HTTP/2 server never closes idle HTTP/1.1 connections.
-    if (!usesHttp2(socket)) socket.setTimeout(this.options.idleTimeout);
+    if (usesHttp2(socket)) return;
+    socket.setTimeout(this.options.idleTimeout);
+    // Each request of a pipeline listens for the end of the connection.
+    socket.setMaxListeners(0);
   }
 
   trackSession(session: ServerHttp2Session): void {
@@ -54,6 +59,7 @@ export class ConnectionTracker {
     const active = (this.activeRequests.get(connection) ?? 0) - 1;
     if (active > 0) {
       this.activeRequests.set(connection, active);
+      if (active === 1) this.waitingUpgrades.get(connection)?.();
       return;
     }
     this.activeRequests.delete(connection);
@@ -64,6 +70,16 @@ export class ConnectionTracker {
     if (idleTimer !== undefined) session.close();
     if (this.sockets.has(connection as Socket)) this.closeIfIdle(connection as Socket);
     if (this.activeRequests.size === 0) this.resolveIdle?.();
+  }
+
+  /**
+   * Resolves when one request of a socket is left. An upgrade takes over the connection, so that the
+   * responses to earlier requests of a pipeline must have been sent.
+   */
+  async untilOnlyRequest(socket: Socket): Promise<void> {
+    if (this.activeRequests.get(socket) === 1) return;
+    await new Promise<void>((resolve) => this.waitingUpgrades.set(socket, resolve));
+    this.waitingUpgrades.delete(socket);
   }
 
   /** Destroys a socket whose idle timeout has passed, unless it has an active request. */

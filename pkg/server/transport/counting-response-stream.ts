@@ -1,4 +1,4 @@
-import type { Writable } from "node:stream";
+import type { Duplex, Writable } from "node:stream";
 import type { ResponseHeaders, ResponseStream, ResponseObserver } from "./exchange.ts";
 
 /** Base of all response streams: counts the sent bytes and notifies the observer. */
@@ -68,15 +68,29 @@ export abstract class CountingResponseStream implements ResponseStream {
   }
 }
 
-/** Resolves when the stream accepts more data, or is closed. */
-export function drained(stream: Writable): Promise<void> {
+/**
+ * Resolves when the stream accepts more data, or is closed.
+ *
+ * @param connection Socket whose end counts as well, and whose drain while `isSending` returns true
+ */
+export function drained(
+  stream: Writable,
+  connection?: { readonly socket: Duplex; readonly isSending: () => boolean },
+): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {
       stream.off("drain", done);
       stream.off("close", done);
+      connection?.socket.off("drain", drain);
+      connection?.socket.off("close", done);
       resolve();
+    };
+    const drain = () => {
+      if (connection?.isSending() === true) done();
     };
     stream.on("drain", done);
     stream.on("close", done);
+    connection?.socket.on("drain", drain);
+    connection?.socket.on("close", done);
   });
 }

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import type { PeerCertificate } from "#request";
 import type { ResponseHeaders, ResponseStream, Upgrade } from "./exchange.ts";
@@ -18,6 +19,8 @@ interface Http1ExchangeOptions {
 export class Http1Exchange extends HttpExchange {
   readonly response: ResponseStream;
   readonly upgrade: Upgrade | undefined;
+  /** Resolves when the response or the connection is closed. */
+  readonly closed: Promise<void>;
   /** Undefined: the HTTP/1.1 parser of Node ends the body at its length. */
   protected readonly exactBytes = undefined;
 
@@ -29,11 +32,11 @@ export class Http1Exchange extends HttpExchange {
     const { method = "GET", url = "/" } = incoming;
     super(incoming, { auditId, method, url, bodyTimeout });
     this.upgrade = upgrade;
-    this.response = new Http1ResponseStream(response, common);
+    this.response = new Http1ResponseStream(response, incoming.socket, common);
     const leave = (): void => {
       if (!response.writableEnded) this.leave();
     };
-    response.once("close", leave);
+    this.closed = closeOf(response, incoming.socket).then(leave);
     incoming.once("error", leave);
     response.on("error", leave);
   }
@@ -52,11 +55,28 @@ export class Http1Exchange extends HttpExchange {
   }
 }
 
+/**
+ * Resolves when a response or its connection is closed. Node closes the response of a closed connection,
+ * but none that waits for an earlier one of a pipeline.
+ */
+export function closeOf(response: ServerResponse, socket: Socket): Promise<void> {
+  return new Promise((resolve) => {
+    const close = () => {
+      response.off("close", close);
+      socket.off("close", close);
+      resolve();
+    };
+    response.on("close", close);
+    socket.on("close", close);
+  });
+}
+
 class Http1ResponseStream extends CountingResponseStream {
   private ended = false;
 
   constructor(
     private readonly response: ServerResponse,
+    private readonly socket: Socket,
     protected readonly common: Record<string, string>,
   ) {
     super();
@@ -79,7 +99,10 @@ class Http1ResponseStream extends CountingResponseStream {
     const { response } = this;
     let hasRoom = true;
     for (const chunk of chunks) hasRoom = response.write(chunk);
-    return hasRoom ? undefined : drained(response);
+    if (hasRoom) return undefined;
+    // Once Node has read a request to upgrade, it passes no drain on to the responses before it; and it
+    // does not close those of a closed connection that wait for an earlier one.
+    return drained(response, { socket: this.socket, isSending: () => response.socket !== null });
   }
 
   protected finish(chunk?: Uint8Array): void {
@@ -96,6 +119,7 @@ class Http1ResponseStream extends CountingResponseStream {
   }
 
   get closed(): boolean {
-    return this.ended || this.response.destroyed || this.response.writableEnded;
+    const { response, socket } = this;
+    return this.ended || response.destroyed || response.writableEnded || socket.destroyed;
   }
 }
