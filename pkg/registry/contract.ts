@@ -9,6 +9,8 @@ import type { ConnectRequest, Destination } from "./connect/destination.ts";
  * and decodes an object only if a step needs it.
  */
 export interface Registry {
+  /** Whether a feature gate is on. */
+  readonly gates: (name: string) => boolean;
   get(request: ResourceRequest, options: GetOptions): Promise<Item>;
   /**
    * The cached object, without waiting; undefined unless the cache has it and contains all writes of

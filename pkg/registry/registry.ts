@@ -40,6 +40,7 @@ export function createRegistry(options: RegistryOptions): Registry {
     return watchBatches(of(request), request, watchOptions);
   };
   return {
+    gates: common.gates,
     get: (request, getOptions) =>
       withStatusErrors(() => verbs(request).get(of(request), request, getOptions)),
     list: (request, listOptions) =>

@@ -42,6 +42,7 @@ function registryOf(verbs: Partial<Registry>): Registry {
     watch: unused,
     watchBatches: unused,
     restore: unused,
+    gates: () => false,
     adopt: unused,
     create: unused,
     update: unused,

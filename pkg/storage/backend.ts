@@ -21,7 +21,7 @@ export interface Entry {
 }
 
 export interface EncryptionStatus {
-  /** Why the value cannot be decrypted; it is empty in this case. */
+  /** Why the value cannot be decrypted, without the key; it is empty in this case. */
   readonly fault?: string;
   /** Whether the value is encrypted with an old key, so that an unchanged update must write it. */
   readonly stale: boolean;

@@ -62,6 +62,8 @@ export interface CachedState {
   readonly entries: SortedMap<Entry>;
   /** Size of the values in bytes. */
   readonly bytes: number;
+  /** Number of entries that cannot be decrypted. */
+  readonly unreadable: number;
   readonly revision: number;
 }
 
@@ -87,6 +89,8 @@ export interface CollectionStatistics {
   readonly objects: number;
   /** Stored size of the current objects, in bytes. */
   readonly bytes: number;
+  /** Number of current objects that cannot be decrypted. */
+  readonly unreadable: number;
   /** Stored size of entries that only past changes refer to, in bytes. */
   readonly pastBytes: number;
   /** Number of subscribers. */
@@ -146,6 +150,8 @@ export interface Collection {
   isKnownEmpty(prefix: string): boolean;
   /** Size of the cached objects below `prefix`; undefined while the cache is not filled. */
   cachedSize(prefix: string): CachedSize | undefined;
+  /** Number of cached entries that cannot be decrypted; 0 while the cache is not filled. */
+  readonly unreadable: number;
   /** Resolves when the cache is filled. */
   filled(signal?: AbortSignal): Promise<void>;
   /** Revision of the last write to this collection by this process; 0 = none. */

@@ -30,7 +30,7 @@ export const gateRows = `
   AllowOverwriteTerminationGracePeriodSeconds deprecated off: kubelet
   AllowParsingUserUIDFromCertAuth beta on: acts
   AllowServiceLBStatusOnNonLB deprecated off locked: acts
-  AllowUnsafeMalformedObjectDeletion alpha off: always
+  AllowUnsafeMalformedObjectDeletion alpha off: acts
   AnonymousAuthConfigurableEndpoints stable on locked: locked
   AnyVolumeDataSource stable on locked: locked
   AuthorizeNodeWithSelectors stable on locked: locked

@@ -16,7 +16,7 @@ import { type Backend, type CacheSnapshot, type ForkableObjectStore, objectStore
 import { type Credentials, ensureCredentials } from "../credentials/credentials.ts";
 import { withSigningKey } from "../authentication/signing-key.ts";
 import { withFrontProxy } from "../credentials/front-proxy.ts";
-import { encryptAtRest } from "../storage/encryption.ts";
+import { decryptionCheck, encryptAtRest } from "../storage/encryption.ts";
 import { FileReloader } from "../files/file-reloader.ts";
 import type { ResolvedOptions } from "../observability/logging.ts";
 import type { StartOptions } from "../options.ts";
@@ -170,10 +170,11 @@ async function storageOn(
   countObjects(opened.backend, measuring);
   const open = tracedBackend(measuredBackend(opened.backend, measuring), tracer);
   const { encryption } = options;
-  const { backend, check } = await encryptAtRest(open, { ...common, encryption, root });
+  const encrypted = await encryptAtRest(open, { ...common, encryption, root });
+  const { backend, check, prefixes } = encrypted;
   const store = objectStore(backend, { root, initial, readWait: readWaits(measuring) });
   observeCaches(store, measuring);
-  const storageChecks = [...checksOf(backend), check];
+  const storageChecks = [...checksOf(backend), check, decryptionCheck(store, prefixes)];
   return { storage: { ...opened, backend }, store, storageChecks };
 }
 

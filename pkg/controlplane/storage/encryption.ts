@@ -1,7 +1,13 @@
 import type { Clock } from "#base";
 import type { Catalog } from "#meta";
 import type { HealthCheck } from "#server";
-import { type Backend, encryptedBackend, Encryption, parseEncryptionConfiguration } from "#storage";
+import {
+  type Backend,
+  encryptedBackend,
+  Encryption,
+  type ObjectStore,
+  parseEncryptionConfiguration,
+} from "#storage";
 import { type FileReloader, fromFlag, type TextSource } from "../files/file-reloader.ts";
 
 /** Configuration of encryption at rest. */
@@ -23,6 +29,8 @@ interface EncryptedAtRest {
   readonly backend: Backend;
   /** Fails while a KMS plugin is unavailable. */
   readonly check: HealthCheck;
+  /** Key prefixes of the resources that may be encrypted. */
+  readonly prefixes: () => readonly string[];
 }
 
 /**
@@ -50,5 +58,21 @@ export async function encryptAtRest(
   return {
     backend: encryptedBackend(backend, encryption),
     check: { name: "kms-providers", check: () => encryption.check() },
+    prefixes: () => encryption.prefixes,
   };
+}
+
+/** Fails while stored objects cannot be decrypted, since lists and watches that include them fail. */
+export function decryptionCheck(
+  store: ObjectStore,
+  prefixes: () => readonly string[],
+): HealthCheck {
+  const check = async (): Promise<void> => {
+    await Promise.all(prefixes().map((prefix) => store.collection(prefix).filled()));
+    const faulty = store.statistics().filter(({ unreadable }) => unreadable > 0);
+    if (faulty.length === 0) return;
+    const counts = faulty.map(({ prefix, unreadable }) => `${unreadable} below ${prefix}`);
+    throw new Error(`objects cannot be decrypted: ${counts.join(", ")}`);
+  };
+  return { name: "decryption", endpoints: ["readyz"], check };
 }

@@ -134,6 +134,10 @@ class ConvertedCollection implements Collection, Subscriber {
     return this.#base.cachedSize(prefix);
   }
 
+  get unreadable(): number {
+    return this.#base.unreadable;
+  }
+
   filled(signal?: AbortSignal): Promise<void> {
     return this.#base.filled(signal);
   }

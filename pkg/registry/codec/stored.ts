@@ -9,7 +9,15 @@ import {
   type Slices,
 } from "#base";
 import type { Domain, HookContext, Resource } from "#meta";
-import { badRequest, groupVersionOf, isPathSegmentName, resolve, StatusError } from "#meta";
+import {
+  badRequest,
+  goQuote,
+  groupVersionOf,
+  internalError,
+  isPathSegmentName,
+  resolve,
+  StatusError,
+} from "#meta";
 import {
   applyDefaults,
   fromJson,
@@ -176,7 +184,17 @@ export function setResourceVersion(object: any, revision: number): void {
   else delete object.metadata.resourceVersion;
 }
 
-/** False for a value that cannot be decrypted: lists and watches omit it, and GET returns the error. */
+/** The error of a list or watch that includes a value that cannot be decrypted. */
+export function untransformable(
+  registry: RegistryContext,
+  { keyPrefix }: Resource,
+  { key, encryption }: Pick<Entry, "key" | "encryption">,
+): StatusError {
+  const storedKey = registry.store.collection(keyPrefix).prefix + key.slice(keyPrefix.length);
+  return internalError(`unable to transform key ${goQuote(storedKey)}: ${encryption?.fault}`);
+}
+
+/** False for a value that cannot be decrypted: what would return it fails. */
 export function isReadable({ encryption }: Pick<Entry, "encryption">): boolean {
   return encryption?.fault === undefined;
 }
@@ -311,7 +329,7 @@ export class StoredItem implements Item, Evictable {
   }
   #checkReadable(): void {
     const fault = this.entry.encryption?.fault;
-    if (fault !== undefined) throw faultError(new StoreFault({ kind: "corrupt", message: fault }));
+    if (fault !== undefined) throw internalError(fault);
   }
   /** Decodes a large object in turns with other requests; undefined for others, and for one at hand. */
   decodeAhead(): Promise<void> | undefined {

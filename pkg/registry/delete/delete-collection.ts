@@ -5,6 +5,7 @@ import type { DeleteOptions, Item, ItemList, ListOptions, ResourceRequest } from
 import type { RegistryContext } from "../context.ts";
 import { delivered, list } from "../read/list.ts";
 import { deleteObject } from "./delete.ts";
+import { notForCollections } from "./unreadable.ts";
 
 /** Concurrent deletions; a durable store commits them as one group. */
 const concurrency = 16;
@@ -18,6 +19,7 @@ export async function deleteCollection(
   request: ResourceRequest,
   { list: listOptions, options }: { readonly list: ListOptions; readonly options: DeleteOptions },
 ): Promise<ItemList> {
+  if (options.ignoreReadError === true) throw notForCollections(registry.catalog.domain);
   const found = await list(registry, request, listOptions);
   // Each concurrent deletion adds a listener.
   setMaxListeners(0, request.context.signal);

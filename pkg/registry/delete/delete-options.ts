@@ -62,14 +62,15 @@ export function checkDryRun(dryRun: readonly string[], problems: Problems): void
 /** Options that need the content of the object exclude ignoring that it cannot be read. */
 function checkIgnoringReadError(raw: RawDeleteOptions, problems: Problems): void {
   const names = [
+    "dryRun",
+    "propagationPolicy",
+    "orphanDependents",
     "gracePeriodSeconds",
     "preconditions",
-    "orphanDependents",
-    "propagationPolicy",
   ] as const;
   const path = Path.of(ignoreReadErrorField);
   for (const name of names) {
-    if (raw[name] === undefined) continue;
+    if (raw[name] === undefined || (name === "dryRun" && raw.dryRun.length === 0)) continue;
     problems.invalid(path, true, `cannot be set together with .${name}`);
   }
 }

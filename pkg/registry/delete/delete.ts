@@ -12,7 +12,7 @@ import { isNamespace, namespaceLifecycle } from "../admission/namespace-lifecycl
 import { nextGeneration, timestamp } from "../write/metadata.ts";
 import { releaseAllocations } from "../allocation/allocation-transaction.ts";
 import { encodeStored, storageKey, setResourceVersion, StoredItem } from "../codec/stored.ts";
-import { isDecodable, deleteUnreadable } from "./unreadable.ts";
+import { isDecodable, deleteUnreadable, notCorrupt } from "./unreadable.ts";
 
 /**
  * DELETE. An object with finalizers or a grace period is only marked with a deletionTimestamp; it is
@@ -33,7 +33,8 @@ export async function deleteObject(
   { ofCollection = false }: { readonly ofCollection?: boolean } = {},
 ): Promise<DeleteResponse> {
   const { dryRun, ignoreReadError = false } = options;
-  checkDeleteOptions({ ...options, dryRun: [], ignoreReadError }, registry.catalog.domain);
+  const raw = { ...options, dryRun: dryRun ? ["All"] : [], ignoreReadError };
+  checkDeleteOptions(raw, registry.catalog.domain);
   const operation = { operation: "delete", options: deleteOperationOptions(options) } as const;
   const attributes = { ...operation, dryRun, request, object: undefined, ofCollection };
   // Runs first, and also for unreadable objects, which the other handlers never see.
@@ -44,8 +45,9 @@ export async function deleteObject(
   return retryOnConflict(registry, target, async (entry) => {
     if (entry === undefined) throw notFound(request.resource, request.name);
     const current = StoredItem.of(registry, request, entry);
-    if (ignoreReadError && !isDecodable(current)) {
-      return deleteUnreadableObject(registry, request, { entry, dryRun });
+    if (ignoreReadError) {
+      if (isDecodable(current)) throw notCorrupt(request);
+      return deleteUnreadableObject(registry, request, entry);
     }
     const warnings: string[] = [];
     const steps = [...registry.mutating, ...registry.validating];
@@ -60,10 +62,10 @@ export async function deleteObject(
 async function deleteUnreadableObject(
   registry: RegistryContext,
   request: ResourceRequest,
-  { entry, dryRun }: { readonly entry: Entry; readonly dryRun: boolean },
+  entry: Entry,
 ): Promise<Outcome> {
-  if (dryRun || (await deleteUnreadable(registry, request, entry))) {
-    return { response: { status: deletedStatus(request, undefined) }, isStored: !dryRun };
+  if (await deleteUnreadable(registry, request, entry)) {
+    return { response: { status: deletedStatus(request, undefined) }, isStored: true };
   }
   const { entry: current } = await registry.store.get(entry.key, request.context);
   return { current };

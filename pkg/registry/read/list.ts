@@ -7,7 +7,7 @@ import type { RegistryContext } from "../context.ts";
 import { checkListOptions, type ListVersion, listVersion } from "./list-options.ts";
 import { selectorOf } from "./selected-items.ts";
 import { type Selection, selectionOf } from "./selection.ts";
-import { collectionPrefix, isReadable, StoredItem } from "../codec/stored.ts";
+import { collectionPrefix, isReadable, StoredItem, untransformable } from "../codec/stored.ts";
 import { parseResourceVersion } from "../write/preconditions.ts";
 
 /** Entries per read of the store. */
@@ -155,7 +155,9 @@ async function listByName(plan: ListPlan, snapshot: Snapshot, name: string): Pro
     limit: 1,
     after: undefined,
   });
-  const found = runs.flat().filter((entry) => entry.key === key && isReadable(entry));
+  const found = runs.flat().filter((entry) => entry.key === key);
+  const fault = found.find((entry) => !isReadable(entry));
+  if (fault !== undefined) throw untransformable(registry, request.resource, fault);
   const items = found.map((entry) => StoredItem.shared(registry, request.resource, entry));
   const { revision } = snapshot;
   return { revision, next: undefined, ...delivered([items.filter(selection.matches)]) };
@@ -208,6 +210,11 @@ function entriesAfter(key: string, runs: readonly (readonly Entry[])[]): number 
 /** A list without a limit: the response starts when the first chunk has been read. */
 async function listAll(plan: ListPlan, snapshot: Snapshot): Promise<ItemList> {
   const first = await readEntries(plan, snapshot, { limit: chunk, after: startOf(plan) });
+  const { registry, request } = plan;
+  if (registry.store.collection(request.resource.keyPrefix).unreadable > 0) {
+    // An entry that cannot be decrypted must fail the list before the response has started.
+    for await (const _items of chunksOf(plan, snapshot, first)) continue;
+  }
   const chunks = chunksOf(plan, snapshot, first);
   return { items: flat(chunks), chunks, revision: snapshot.revision, next: undefined };
 }

@@ -1,7 +1,7 @@
 import { memoize } from "#base";
 import type { Resource } from "#meta";
 import type { Entry } from "#storage";
-import { isReadable, StoredItem } from "../codec/stored.ts";
+import { isReadable, StoredItem, untransformable } from "../codec/stored.ts";
 import type { RegistryContext } from "../context.ts";
 import type { Selection, Trigger } from "./selection.ts";
 
@@ -63,8 +63,9 @@ class RunItems {
 const runItems = memoize((registry: RegistryContext) =>
   memoize((resource: Resource) =>
     memoize((run: readonly Entry[]) => {
-      const readable = run.filter(isReadable);
-      return new RunItems(readable.map((entry) => StoredItem.shared(registry, resource, entry)));
+      const fault = run.find((entry) => !isReadable(entry));
+      if (fault !== undefined) throw untransformable(registry, resource, fault);
+      return new RunItems(run.map((entry) => StoredItem.shared(registry, resource, entry)));
     }),
   ),
 );

@@ -1,4 +1,4 @@
-import { expired, type Resource, type Status } from "#meta";
+import { expired, type Resource, type Status, StatusError } from "#meta";
 import { StoreFault } from "#storage";
 import type { Selection } from "../read/selection.ts";
 import type { EventBatch, ItemEvent } from "../contract.ts";
@@ -150,9 +150,10 @@ export class CacheWatcher {
         this.#position = position;
         if (events.length > 0) return singleBatch(events, committedAt);
       } catch (fault) {
-        if (!(fault instanceof StoreFault)) throw fault;
+        const error = fault instanceof StoreFault ? faultError(fault) : fault;
+        if (!(error instanceof StatusError)) throw fault;
         this.#source.remove(this);
-        return this.#errorEvent(faultError(fault).status);
+        return this.#errorEvent(error.status);
       }
     }
     return undefined;

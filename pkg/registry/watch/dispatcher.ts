@@ -1,5 +1,5 @@
 import { memoize, realClock, plannedEnd } from "#base";
-import { expired, type Resource, type Status } from "#meta";
+import { expired, type Resource, type Status, StatusError } from "#meta";
 import { type Change, type Collection, StoreFault, type Subscriber } from "#storage";
 import type { EventBatch, ItemEvent } from "../contract.ts";
 import type { RegistryContext } from "../context.ts";
@@ -188,11 +188,11 @@ class WatchDispatcher implements Subscriber {
       this.watcherIndex.forEachCandidate(
         change,
         ({ resource, valueOf }, entry) => {
-          if (!isReadable(entry)) return "";
+          if (!isReadable(entry)) return undefined;
           return valueOf(StoredItem.shared(this.#registry, resource, entry));
         },
         (watcherSet) => {
-          const event = this.#eventOf(watcherSet, change);
+          const event = this.#eventOrFail(watcherSet, change);
           if (event === undefined) return;
           const events = found.get(watcherSet);
           if (events === undefined) found.set(watcherSet, [event]);
@@ -201,6 +201,17 @@ class WatchDispatcher implements Subscriber {
       );
     }
     return found;
+  }
+
+  /** The event; if it needs a state that cannot be read, the watches of the WatcherSet fail. */
+  #eventOrFail(watcherSet: WatcherSet, change: Change): ItemEvent | undefined {
+    try {
+      return this.#eventOf(watcherSet, change);
+    } catch (fault) {
+      if (!(fault instanceof StatusError)) throw fault;
+      for (const watcher of watcherSet.watchers) watcher.fail(fault.status);
+      return undefined;
+    }
   }
 
   #eventOf(watcherSet: WatcherSet, change: Change): ItemEvent | undefined {

@@ -4,12 +4,13 @@ import type { ObjectEvent } from "../contract.ts";
 import type { RegistryContext } from "../context.ts";
 import { faultError } from "../codec/faults.ts";
 import type { Selection } from "../read/selection.ts";
-import { isReadable, StoredItem } from "../codec/stored.ts";
+import { isReadable, StoredItem, untransformable } from "../codec/stored.ts";
 
 /**
  * The event of a change for a selection: an object that begins to match is ADDED, one that no longer
  * matches is DELETED. Undefined if it matches neither before nor after. Equal events of a change are one
- * shared object. Throws 410 if the previous state is needed and was compacted.
+ * shared object. Throws 410 if the previous state is needed and was compacted, and 500 if a state that is
+ * needed cannot be decrypted.
  */
 export function selectedEvent(
   registry: RegistryContext,
@@ -19,9 +20,13 @@ export function selectedEvent(
   const { entry, previous, revision } = change;
   const itemOf = (stored: Entry): StoredItem => StoredItem.shared(registry, resource, stored);
   const matches = (stored: Entry | undefined): boolean =>
-    stored !== undefined &&
-    isReadable(stored) &&
-    (selection.empty || selection.matches(itemOf(stored)));
+    stored !== undefined && (selection.empty || selection.matches(itemOf(stored)));
+  // A watch without a selector needs the previous state only of a deleted object.
+  for (const needed of selection.empty ? [entry ?? previous] : [previous, entry]) {
+    if (needed !== undefined && !isReadable(needed)) {
+      throw untransformable(registry, resource, needed);
+    }
+  }
   const now = matches(entry);
   const before = isPreviousUnknown(change) ? matchedUnknown(selection, now) : matches(previous);
   if (now) return sharedEvent(resource, change, { type: typeOf(before), item: itemOf(entry!) });

@@ -17,7 +17,8 @@ interface Triggered {
   readonly byValue: Map<string, Set<WatcherSet>>;
 }
 
-type ValueOf = (triggered: Triggered, entry: NonNullable<Change["entry"]>) => string;
+/** The value of a trigger's field in an entry; undefined if the entry cannot be read. */
+type ValueOf = (triggered: Triggered, entry: NonNullable<Change["entry"]>) => string | undefined;
 
 /**
  * Finds the WatcherSets that a change may match without evaluating every selector: those of its
@@ -97,6 +98,10 @@ export class WatcherIndex {
       if (entry === undefined) continue;
       for (const watcherSet of entry.untriggered) visit(watcherSet);
       for (const triggered of entry.triggered.values()) {
+        if (isUnknown(triggered, change, valueOf)) {
+          for (const watcherSets of triggered.byValue.values()) watcherSets.forEach(visit);
+          continue;
+        }
         const now = change.entry && valueOf(triggered, change.entry);
         const before = change.previous && valueOf(triggered, change.previous);
         if (now !== undefined)
@@ -106,6 +111,13 @@ export class WatcherIndex {
       }
     }
   }
+}
+
+/** Whether a change may match any value of the field, as an entry of it cannot be read. */
+function isUnknown(triggered: Triggered, { entry, previous }: Change, valueOf: ValueOf): boolean {
+  return [entry, previous].some(
+    (each) => each !== undefined && valueOf(triggered, each) === undefined,
+  );
 }
 
 /** Includes the version, as versions may read a field of the same name differently. */

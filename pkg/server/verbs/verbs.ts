@@ -7,6 +7,7 @@ import {
   type DeleteOptions,
   type DeleteResponse,
   type PatchOptions,
+  type RawDeleteOptions,
   type Registry,
   type ResourceRequest,
 } from "#registry";
@@ -270,12 +271,17 @@ class VerbRun {
   private async deleteOptions() {
     const { exchange, query } = this.request;
     const bytes = await exchange.body(this.parts.limits.bodyBytes);
-    if (bytes.byteLength === 0) return checkDeleteOptions(deleteOptionsOfQuery(query), this.domain);
+    if (bytes.byteLength === 0) return this.checkedOptions(deleteOptionsOfQuery(query));
     const format = bodyFormat(exchange.header("content-type"));
     await parseLargeBody({ bytes, format });
     const raw = deleteOptionsOfBody(this.parts.catalog, bytes, format);
     this.request.notes?.sent({ json: () => deleteOptionsJson(raw) });
-    return checkDeleteOptions(raw, this.domain);
+    return this.checkedOptions(raw);
+  }
+
+  private checkedOptions(raw: RawDeleteOptions): DeleteOptions {
+    const isIgnored = !this.parts.registry.gates("AllowUnsafeMalformedObjectDeletion");
+    return checkDeleteOptions(isIgnored ? { ...raw, ignoreReadError: false } : raw, this.domain);
   }
 
   private async body(

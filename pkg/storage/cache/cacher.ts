@@ -83,7 +83,8 @@ export class Cacher implements Collection, EventHandler {
   get state(): CachedState | undefined {
     if (this.#watchCache === undefined) return undefined;
     const { entries, statistics } = this.#watchCache;
-    return { entries, bytes: statistics.bytes, revision: this.#revision };
+    const { bytes, unreadable } = statistics;
+    return { entries, bytes, unreadable, revision: this.#revision };
   }
 
   /** Initializes the cache with the state of the original store's cache. */
@@ -171,6 +172,10 @@ export class Cacher implements Collection, EventHandler {
     if (prefix === this.#options.prefix) return statistics;
     const objects = entries.count(prefix, prefixEnd(prefix));
     return { objects, bytes: (statistics.bytes * objects) / Math.max(1, statistics.objects) };
+  }
+
+  get unreadable(): number {
+    return this.#watchCache?.statistics.unreadable ?? 0;
   }
 
   async filled(signal?: AbortSignal): Promise<void> {

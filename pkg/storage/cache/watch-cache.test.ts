@@ -35,7 +35,10 @@ const wide = { changes: 1000, bytes: 1e6 };
 describe("watch cache", () => {
   it("returns the newest state, past states, and the changes between them", () => {
     const start = SortedMap.from([["a", entry("a", 3)]]);
-    const watchCache = new WatchCache({ entries: start, bytes: 10, revision: 11 }, wide);
+    const watchCache = new WatchCache(
+      { entries: start, bytes: 10, unreadable: 0, revision: 11 },
+      wide,
+    );
     watchCache.apply("b", 12, entry("b", 12));
     watchCache.apply("a", 15, entry("a", 15));
     watchCache.apply("b", 15, undefined);

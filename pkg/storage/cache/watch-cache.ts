@@ -16,6 +16,7 @@ interface WatchCacheStatistics {
   readonly from: number;
   readonly objects: number;
   readonly bytes: number;
+  readonly unreadable: number;
 }
 
 /** Statistics of a collection that is not cached. */
@@ -25,7 +26,12 @@ export const noStatistics: WatchCacheStatistics = {
   from: 0,
   objects: 0,
   bytes: 0,
+  unreadable: 0,
 };
+
+function isUnreadable(entry: Entry | undefined): boolean {
+  return entry?.encryption?.fault !== undefined;
+}
 
 /** Consecutive changes with the state before them. */
 interface Chunk {
@@ -56,11 +62,14 @@ export class WatchCache {
   #bytes = 0;
   /** Size of the values of the newest state, in bytes. */
   #entryBytes = 0;
+  /** Entries of the newest state that cannot be decrypted. */
+  #unreadable = 0;
   readonly #replayed = new Map<number, SortedMap<Entry>>();
 
-  constructor({ entries, bytes, revision }: CachedState, limits: WatchCacheLimits) {
+  constructor({ entries, bytes, unreadable, revision }: CachedState, limits: WatchCacheLimits) {
     this.#entries = entries;
     this.#entryBytes = bytes;
+    this.#unreadable = unreadable;
     this.#from = revision;
     this.#limits = limits;
     this.#chunks = [{ before: entries, changes: [], bytes: 0 }];
@@ -69,7 +78,8 @@ export class WatchCache {
   /** The state of entries that are sorted by key. */
   static stateOf(entries: readonly (readonly [string, Entry])[], revision: number): CachedState {
     const bytes = entries.reduce((sum, [, { value }]) => sum + value.byteLength, 0);
-    return { entries: SortedMap.from(entries), bytes, revision };
+    const unreadable = entries.filter(([, entry]) => isUnreadable(entry)).length;
+    return { entries: SortedMap.from(entries), bytes, unreadable, revision };
   }
 
   get entries(): SortedMap<Entry> {
@@ -84,7 +94,8 @@ export class WatchCache {
   get statistics(): WatchCacheStatistics {
     const { size } = this.#entries;
     const retained = { changes: this.#count, pastBytes: this.#bytes };
-    return { ...retained, from: this.#from, objects: size, bytes: this.#entryBytes };
+    const [bytes, unreadable] = [this.#entryBytes, this.#unreadable];
+    return { ...retained, from: this.#from, objects: size, bytes, unreadable };
   }
 
   /** Applies a change at the newest revision or a later one; undefined if it changes nothing. */
@@ -102,6 +113,7 @@ export class WatchCache {
     const change: Change = { key, revision, entry, previous, derived: undefined };
     const bytesBefore = previous?.value.byteLength ?? 0;
     const bytes = 200 + bytesBefore;
+    this.#unreadable += Number(isUnreadable(entry)) - Number(isUnreadable(previous));
     this.#entryBytes += (entry?.value.byteLength ?? 0) - bytesBefore;
     chunk.changes.push(change);
     chunk.bytes += bytes;

@@ -42,6 +42,8 @@ interface Rule {
 
 /** Maximum number of keys that are reported as not decryptable. */
 const maxReported = 1_000;
+/** The resource that clusters encrypt first: a server without keys must notice encrypted ones. */
+const secrets: GroupResource = { group: "", resource: "secrets" };
 const identityTransformers = new PrefixTransformers([identity]);
 
 /** Encrypts and decrypts values by an EncryptionConfiguration; without one, values are not encrypted. */
@@ -111,14 +113,33 @@ export class Encryption {
     return this.#rules.length > 0;
   }
 
+  /** Key prefixes, without the root, of Secrets and of all resources that the configuration names. */
+  get prefixes(): readonly string[] {
+    const { resources } = this.#options;
+    const names = this.#rules.flatMap((rule) => rule.names);
+    const isNamed = (resource: GroupResource) =>
+      covers(secrets, resource) || names.some((name) => covers(name, resource));
+    const builtin = [...resources].filter(([, resource]) => isNamed(resource));
+    const custom = names.filter(
+      (name) =>
+        ![name.group, name.resource].includes("*") &&
+        name.group.includes(".") &&
+        ![...resources.values()].some((resource) => covers(name, resource)),
+    );
+    return [
+      ...builtin.map(([prefix]) => prefix),
+      ...custom.map(({ group, resource }) => `/${group}/${resource}/`),
+    ];
+  }
+
   /** Encrypts a value for storage. Throws TransformFault. */
   encrypt(plain: Uint8Array, key: string): Uint8Array | Promise<Uint8Array> {
     return this.#transformersFor(key).transformToStorage(plain, key);
   }
 
   /**
-   * Decrypts an entry. If this fails, the value is empty and `encryption` has the reason, so that the
-   * entry does not prevent others from being read.
+   * Decrypts an entry. If this fails, the value is empty and `encryption` has the reason: what reads the
+   * entry fails, while entries elsewhere can be read.
    */
   decrypt(entry: Entry): Entry | Promise<Entry> {
     const { key, value } = entry;
@@ -138,10 +159,13 @@ export class Encryption {
   #undecryptable(entry: Entry, error: unknown): Entry {
     if (!(error instanceof TransformFault)) throw error;
     const { key } = entry;
-    const fault = `unable to transform key ${JSON.stringify(key)}: ${error.message}`;
+    const fault = error.message;
     if (!this.#reported.has(key) && this.#reported.size < maxReported) {
       this.#reported.add(key);
-      this.#options.report("Failed to decrypt an entry", fault);
+      this.#options.report(
+        "Failed to decrypt an entry",
+        `unable to transform key ${JSON.stringify(key)}: ${fault}`,
+      );
     }
     return { ...entry, value: new Uint8Array(0), encryption: { fault, stale: false } };
   }
@@ -156,6 +180,11 @@ export class Encryption {
       signal,
       report: (error) => report(`KMS plugin ${name} failed`, error),
       onKeyChange: () => this.#announce(),
+      onRecovery: () => {
+        if (this.#reported.size === 0) return;
+        this.#reported.clear();
+        this.#announce();
+      },
     });
   }
 

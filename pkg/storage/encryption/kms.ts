@@ -16,6 +16,8 @@ interface KmsOptions {
   readonly report: (error: unknown) => void;
   /** Called when the key id changes, which makes all stored values stale. */
   readonly onKeyChange: () => void;
+  /** Called when the plugin works after a failure, so that more stored values can be decrypted. */
+  readonly onRecovery: () => void;
 }
 
 type Stored = Infer<typeof encryptedObject>;
@@ -165,7 +167,9 @@ export class Kms implements Transformer {
         }
         if (healthz !== "ok") throw new TransformFault(`got unexpected healthz status: ${healthz}`);
         if (this.#current?.envelope.keyID !== keyId) await this.#renew();
+        const hasFailed = this.#fault !== undefined;
         this.#fault = undefined;
+        if (hasFailed) this.#options.onRecovery();
       } catch (error) {
         // An unchanged failure is reported once.
         if (this.#fault !== textOf(error) && !signal.aborted) report(error);
