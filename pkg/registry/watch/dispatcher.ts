@@ -10,6 +10,8 @@ import { isReadable, StoredItem } from "../codec/stored.ts";
 
 /** Watchers that receive a batch before the dispatcher yields to the event loop. */
 const sliceSize = 256;
+/** Number of waiting changes up to which two of one object are delivered in separate turns. */
+const maxSeparated = 64;
 /** Interval in ms at which the dispatcher checks whether watchers are due for a bookmark. */
 const bookmarkTickMs = 1000;
 
@@ -55,6 +57,8 @@ class WatchDispatcher implements Subscriber {
   #deliveries: Delivery[] = [];
   /** The collection changed during a delivery. */
   #hasMoreChanges = false;
+  /** The next changes are delivered in the next turn of the event loop. */
+  #isPaused = false;
   #unsubscribe: (() => void) | undefined;
   /** Watchers with `allowWatchBookmarks`. */
   readonly #bookmarked = new Set<CacheWatcher>();
@@ -101,6 +105,7 @@ class WatchDispatcher implements Subscriber {
 
   /** Delivers the changes after the cursor, or remembers to do so after the current delivery. */
   changed(): void {
+    if (this.#isPaused) return;
     if (this.#deliveries.length > 0) {
       this.#hasMoreChanges = true;
       return;
@@ -110,13 +115,35 @@ class WatchDispatcher implements Subscriber {
     const after = this.#cursor;
     this.#cursor = span.to;
     if (after < span.from) return this.#failAll(tooSlow());
-    const changes = this.#collection.changesAfter(after);
+    const changes = this.#separated(this.#collection.changesAfter(after));
     const committedAt = this.#committedAt(changes);
     for (const [watcherSet, events] of this.#eventsByWatcherSet(changes)) {
       const batch = { events, encoded: new Map(), committedAt };
-      this.#deliveries.push({ batch, watchers: watcherSet.watchers.values(), after, to: span.to });
+      const watchers = watcherSet.watchers.values();
+      this.#deliveries.push({ batch, watchers, after, to: this.#cursor });
     }
     this.#deliver();
+  }
+
+  /**
+   * The changes before the second one of an object, which is delivered in the next turn: a watcher
+   * sees each state of an object, also if the store commits both writes of a request in one turn. A
+   * dispatcher that falls behind delivers all changes.
+   */
+  #separated(changes: readonly Change[]): readonly Change[] {
+    if (changes.length < 2 || changes.length > maxSeparated) return changes;
+    const keys = new Set<string>();
+    const second = changes.find(({ key }) => keys.size === keys.add(key).size);
+    if (second === undefined) return changes;
+    // A transaction changes an object once, so the first change has an earlier revision.
+    const first = changes.filter(({ revision }) => revision < second.revision);
+    this.#cursor = first.at(-1)!.revision;
+    this.#isPaused = true;
+    setImmediate(() => {
+      this.#isPaused = false;
+      if (this.#unsubscribe !== undefined) this.changed();
+    });
+    return first;
   }
 
   /** Ends all watches with 410: the watch cache was reset. */
