@@ -224,6 +224,7 @@ const otherChoices: ReadonlyMap<string, string> = new Map([
 
 /** Runs the command that `words` name. A failure sets the exit code of the process. */
 export async function runCommandLine(words: readonly string[]): Promise<void> {
+  process.once("beforeExit", reportUnfinished);
   try {
     process.exitCode = await main(words);
   } catch (error) {
@@ -232,8 +233,15 @@ export async function runCommandLine(words: readonly string[]): Promise<void> {
     console.error(`keelson: ${text}`);
     process.exitCode = 1;
   } finally {
+    process.off("beforeExit", reportUnfinished);
     if (isWorker()) disconnectWorker();
   }
+}
+
+/** Node exits when nothing is left to wait for, with code 0 although the command has not ended. */
+function reportUnfinished(): void {
+  console.error("keelson: the command stopped before its end: nothing is left that it waits for");
+  process.exitCode = 1;
 }
 
 /**

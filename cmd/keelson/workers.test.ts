@@ -45,6 +45,16 @@ describe("workers", () => {
     return assert.fail(`never saw ${pattern}: ${text}`);
   }
 
+  /** Repeats a call that may fail. */
+  async function until(attempt: () => Promise<boolean>): Promise<void> {
+    for (let tries = 0; tries < 600; tries++) {
+      if (primary.exitCode !== null) break;
+      if (await attempt().catch(() => false)) return;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    assert.fail(`exit code ${primary.exitCode}: ${text}`);
+  }
+
   it("behave as one server: the next connection reads what one worker has written", async () => {
     for (let index = 0; index < 20; index++) {
       const body = JSON.stringify({ metadata: { name: `a-${index}` } });
@@ -71,13 +81,18 @@ describe("workers", () => {
     }
   });
 
-  it("are replaced when they exit", async () => {
-    const victim = Number(await seen(/keelson: workers (\d+), \d+/));
-    process.kill(victim, "SIGKILL");
-    await seen(new RegExp(`worker ${victim} exited; starting another one`));
-    for (let index = 0; index < 10; index++) {
-      assert.equal((await call("GET", "/readyz")).status, 200);
+  it("are replaced when they exit, also all at once", async () => {
+    await seen(/keelson: workers \d+, \d+/);
+    const [, ...victims] = /keelson: workers (\d+), (\d+)/.exec(text)!.map(Number);
+    for (const victim of victims) process.kill(victim, "SIGKILL");
+    for (const victim of victims) {
+      await seen(new RegExp(`worker ${victim} exited; starting another one`));
     }
+    // Until a new worker listens, the primary process keeps connections waiting.
+    for (let index = 0; index < 10; index++) {
+      await until(async () => (await call("GET", "/readyz")).status === 200);
+    }
+    assert.equal(primary.exitCode, null);
   });
 
   it("exit with the primary process", async () => {

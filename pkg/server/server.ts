@@ -135,7 +135,10 @@ export interface KeelsonServer {
   readonly port: number | undefined;
   /** Host and port on which the server listens. */
   readonly address: { readonly host: string; readonly port: number };
-  /** Handles an in-process request, which passes through all stages of the server. */
+  /**
+   * Handles an in-process request, which passes through all stages of the server. Rejects as `fetch` does
+   * once the server has closed.
+   */
   handle(request: LocalRequest): Promise<LocalResponse>;
 }
 
@@ -160,6 +163,8 @@ class HttpServer implements KeelsonServer {
   private readonly metrics: PrometheusMetrics;
   private readonly logger: Logger;
   private readonly closing = new Shutdown();
+  /** The server has shut down, and refuses requests inside the process as well. */
+  private isClosed = false;
   private readonly callback: ReturnType<Koa["callback"]>;
   private readonly server: Server;
   private readonly connections: ConnectionTracker;
@@ -202,6 +207,7 @@ class HttpServer implements KeelsonServer {
   }
 
   async handle(request: LocalRequest): Promise<LocalResponse> {
+    if (this.isClosed) throw new TypeError("fetch failed", { cause: new Error("server closed") });
     const auditId = randomUuid();
     const common = { "audit-id": auditId, ...commonHeaders };
     const exchange = new LocalExchange(request, { auditId, common });
@@ -221,6 +227,7 @@ class HttpServer implements KeelsonServer {
     await (stopped ?? this.stopListening());
     this.lagMonitor.stop();
     clearTimeout(timer);
+    this.isClosed = true;
   }
 
   /** Whether the server listens until the last request of a shutdown has finished. */

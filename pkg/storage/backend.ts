@@ -145,7 +145,8 @@ export type StoreFaultDetail =
   | { readonly kind: "future-revision"; readonly current: number }
   | { readonly kind: "too-large"; readonly message: string }
   | { readonly kind: "too-slow" }
-  | { readonly kind: "no-space" }
+  /** A write was not applied; the message names the store and what it lacks. */
+  | { readonly kind: "no-space"; readonly message: string }
   /** The store cannot be reached; with `maybeApplied` a write may have been applied. */
   | { readonly kind: "unavailable"; readonly message: string; readonly maybeApplied: boolean }
   | { readonly kind: "timeout"; readonly message: string; readonly maybeApplied: boolean }

@@ -39,7 +39,7 @@ describe("compactor", () => {
     const { clock, tick } = manualClock();
     const faults: unknown[] = [];
     const full = {
-      txn: () => Promise.reject(new StoreFault({ kind: "no-space" })),
+      txn: () => Promise.reject(new StoreFault({ kind: "no-space", message: "full" })),
       compact: (revision: number) => backend.compact(revision),
       revision: () => backend.revision(),
     };

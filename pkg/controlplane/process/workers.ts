@@ -1,4 +1,5 @@
 import cluster, { type Worker } from "node:cluster";
+import { setTimeout } from "node:timers/promises";
 import { WorkerMetricsExchange } from "./worker-metrics.ts";
 
 /** A worker exited before it was ready; it has logged why. */
@@ -57,7 +58,10 @@ class Workers {
   readonly #log: (line: string) => void;
   readonly #running = new Set<Worker>();
   readonly #metrics = new WorkerMetricsExchange(this.#running);
-  #ending = false;
+  /** URL at which the workers serve, once one of them is ready. */
+  #url: string | undefined;
+  /** Aborts when the workers end. */
+  readonly #life = new AbortController();
 
   constructor(log: (line: string) => void) {
     this.#log = log;
@@ -71,6 +75,7 @@ class Workers {
 
   /** Starts a worker, replaced when it exits; resolves with its URL when it is ready. */
   begin(): Promise<string> {
+    if (this.#running.size === 0) this.#keepPort();
     const worker = cluster.fork();
     this.#running.add(worker);
     return new Promise((resolve, reject) => {
@@ -79,18 +84,23 @@ class Workers {
         this.#metrics.handle(worker, message);
         if (message.ready === undefined) return;
         isReady = true;
+        this.#url = message.ready;
         resolve(message.ready);
       });
       worker.once("exit", () => {
         this.#running.delete(worker);
         if (!isReady) reject(new WorkerError("a worker exited before it was ready"));
-        else if (!this.#ending) void this.#replace(worker);
+        else if (!this.#isEnding) void this.#replace(worker);
       });
     });
   }
 
+  get #isEnding(): boolean {
+    return this.#life.signal.aborted;
+  }
+
   async end(): Promise<void> {
-    this.#ending = true;
+    this.#life.abort();
     const ended = [...this.#running].map(async (worker) => {
       const exit = new Promise((resolve) => worker.once("exit", resolve));
       worker.process.kill("SIGTERM");
@@ -99,11 +109,20 @@ class Workers {
     await Promise.all(ended);
   }
 
+  /** Without a worker, no process listens: workers that chose a free port would choose another. */
+  #keepPort(): void {
+    if (this.#url === undefined) return;
+    const port = `--secure-port=${new URL(this.#url).port}`;
+    cluster.setupPrimary({ args: [...(cluster.settings.args ?? []), port] });
+  }
+
   async #replace({ process: { pid } }: Worker): Promise<void> {
     this.#log(`worker ${pid} exited; starting another one`);
-    for (let pause = firstPauseMs; !this.#ending; pause = Math.min(pause * 2, maxPauseMs)) {
-      await new Promise((resolve) => setTimeout(resolve, pause).unref());
-      if (this.#ending) return;
+    const { signal } = this.#life;
+    for (let pause = firstPauseMs; ; pause = Math.min(pause * 2, maxPauseMs)) {
+      // The timer keeps the process alive if no worker is left.
+      await setTimeout(pause, undefined, { signal }).catch(() => undefined);
+      if (this.#isEnding) return;
       try {
         await this.begin();
         return;

@@ -1,3 +1,4 @@
+import { StatusError } from "#meta";
 import { StoreFault } from "#storage";
 import type { StorageOptions } from "../storage/open-storage.ts";
 import { isStoreUnavailable } from "./post-start-hooks.ts";
@@ -15,11 +16,13 @@ export function toStartError(error: unknown, storage: StorageOptions | undefined
 
 function sentenceOf(error: unknown, storage: StorageOptions | undefined): string | undefined {
   switch (storage?.kind) {
-    case "embedded":
-      if (!(error instanceof StoreFault) || !("message" in error.detail)) return undefined;
-      return error.detail.kind === "corrupt"
-        ? `${storage.directory} cannot be trusted: ${error.detail.message}`
-        : `${error.detail.message}; choose another folder with --data-dir`;
+    case "embedded": {
+      const fault = error instanceof StatusError ? error.cause : error;
+      if (!(fault instanceof StoreFault) || !("message" in fault.detail)) return undefined;
+      return fault.detail.kind === "corrupt"
+        ? `${storage.directory} cannot be trusted: ${fault.detail.message}`
+        : `${fault.detail.message}; choose another folder with --data-dir`;
+    }
     case "etcd":
       if (!isStoreUnavailable(error)) return undefined;
       return `etcd at ${storage.endpoints.join(", ")} does not respond: ${error.message}`;

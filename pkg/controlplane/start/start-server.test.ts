@@ -4,6 +4,7 @@ import { runInNewContext } from "node:vm";
 import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { type Clock, systemClock } from "#base";
 import { type RunningServer, startServer, type StartOptions } from "../index.ts";
 import { customResourceDefinition } from "../../crd/testing.ts";
 
@@ -212,6 +213,35 @@ describe("startServer", () => {
     assert.equal((await server.fetch("/api/v1/namespaces", as("plain"))).status, 403);
     assert.equal((await server.fetch("/version", as("plain"))).status, 200);
     assert.equal((await server.fetch("/api/v1/namespaces", as("wrong"))).status, 401);
+  });
+
+  it("refuses requests once it has closed", async () => {
+    const server = await startServer({ controllers: false });
+    assert.equal((await server.fetch("/version")).status, 200);
+    await server.close();
+    await assert.rejects(server.fetch("/version"), (error: Error) => {
+      assert.equal(error.message, "fetch failed");
+      assert.equal((error.cause as Error).message, "server closed");
+      return error instanceof TypeError;
+    });
+  });
+
+  it("reports an etcd that does not respond, before the start fails", async () => {
+    const speed = 60;
+    const clock: Clock = {
+      ...systemClock,
+      monotonic: () => systemClock.monotonic() * speed,
+      sleep: (ms, signal, options) => systemClock.sleep(ms / speed, signal, options),
+    };
+    const reports: string[] = [];
+    const endpoints = ["http://127.0.0.1:1"];
+    const report = (message: string, error: unknown) => reports.push(`${message}: ${error}`);
+    await assert.rejects(
+      startServer({ storage: { kind: "etcd", endpoints }, clock, report, controllers: false }),
+      /ECONNREFUSED/,
+    );
+    assert.equal(reports[0], "Waiting for the store: no response of etcd at http://127.0.0.1:1");
+    assert.equal(reports.filter((line) => line.startsWith("Waiting")).length, 1);
   });
 
   describe("in a directory", () => {

@@ -1,5 +1,6 @@
-import { realClock, systemClock, VirtualClock, plannedEnd } from "#base";
+import { type Clock, realClock, systemClock, VirtualClock, plannedEnd } from "#base";
 import type { CloseOptions } from "#server";
+import type { Backend } from "#storage";
 import { assemble, type Assembly } from "./assemble.ts";
 import { runBackground } from "./background.ts";
 import { buildDependencies, type Inheritance, type ServerSettings } from "./build-dependencies.ts";
@@ -26,12 +27,44 @@ export async function startServer(options: StartOptions = {}): Promise<RunningSe
   const hasDefaultOptions = storageOptions.kind === "memory" && isNeutral(others);
   try {
     const resolved = resolveOptions(options);
+    if (storageOptions.kind === "etcd") {
+      const { endpoints } = storageOptions;
+      void reportUntilReached(storage.backend, { endpoints, clock, report: resolved.report });
+    }
     const settings = { opened: storage, options: resolved, clock, hasDefaultOptions };
     return await startOn({ ...settings, inherited: undefined });
   } catch (error) {
     await storage.backend[Symbol.asyncDispose]();
     throw error;
   }
+}
+
+/** Time in ms after which a start reports that etcd has not responded. */
+const silentMs = 2_000;
+
+interface Reporting {
+  readonly endpoints: readonly string[];
+  readonly clock: Clock;
+  readonly report: (message: string, error: unknown) => void;
+}
+
+/** Reports once if etcd does not respond soon; a call fails only after many attempts. */
+async function reportUntilReached(
+  backend: Backend,
+  { endpoints, clock, report }: Reporting,
+): Promise<void> {
+  const reached = new AbortController();
+  const what = `no response of etcd at ${endpoints.join(", ")}`;
+  // The sleep rejects only if etcd responds, or the start fails, before its end.
+  realClock(clock)
+    .sleep(silentMs, reached.signal, { background: true })
+    .then(
+      () => report("Waiting for the store", what),
+      () => undefined,
+    );
+  // The step of the start that needs the store reports the error.
+  await backend.revision().catch(() => undefined);
+  reached.abort(plannedEnd);
 }
 
 async function startOn(settings: ServerSettings): Promise<RunningServer> {

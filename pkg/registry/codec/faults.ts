@@ -11,9 +11,9 @@ import {
 } from "#meta";
 import type { StoreFault, StoreFaultDetail } from "#storage";
 
-/** The StatusError for a storage error. */
+/** The StatusError for a storage error, which is its cause. */
 export function faultError(fault: StoreFault): StatusError {
-  return errorOf(fault.detail);
+  return Object.assign(errorOf(fault.detail), { cause: fault });
 }
 
 function errorOf(detail: StoreFaultDetail): StatusError {

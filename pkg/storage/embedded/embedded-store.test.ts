@@ -252,7 +252,7 @@ describe("embedded store: group commit", () => {
     const { queue, finish, published, step, groups } = gate();
     const failing = ["a", "b"].map((key) => queue.add(step(key), 0));
     await settle();
-    finish(new StoreFault({ kind: "no-space" }));
+    finish(new StoreFault({ kind: "no-space", message: "full" }));
     for (const write of failing) {
       await assert.rejects(write, (e) => e instanceof StoreFault && e.detail.kind === "no-space");
     }

@@ -136,9 +136,12 @@ export class LmdbJournal implements Journal {
     const records = steps.flatMap(recordsOf);
     const bytes = this.#bytes + sizeOf(records) - sizeOfDead(dead);
     const grows = records.some((record) => !record.deleted);
-    if (grows && (bytes > this.#options.quotaBytes || this.#isDiskFull)) {
-      throw new StoreFault({ kind: "no-space" });
+    const { directory, quotaBytes } = this.#options;
+    if (grows && bytes > quotaBytes) {
+      const message = `the store in ${directory} has reached its quota of ${quotaBytes} bytes`;
+      throw new StoreFault({ kind: "no-space", message });
     }
+    if (grows && this.#isDiskFull) throw diskFull(directory);
     const versions = this.#versions + records.length - dead.length;
     const revision = steps[steps.length - 1]?.state.revision ?? this.#revision;
     const head = encodeHead({ format: 1, revision, oldest, versions });
@@ -248,9 +251,16 @@ async function commitFault(error: unknown, directory: string): Promise<StoreFaul
   const message = cause instanceof Error ? cause.message : String(cause ?? error);
   const isFull = freeBytes(directory) < fullBytes;
   if (isFull || /MAP_FULL|ENOSPC|No space left/i.test(message)) {
-    return new StoreFault({ kind: "no-space" });
+    return diskFull(directory);
   }
   return new StoreFault({ kind: "unavailable", message, maybeApplied: true });
+}
+
+function diskFull(directory: string): StoreFault {
+  const message =
+    `the disk of ${directory} is full: ${freeBytes(directory)} bytes are free, and the store ` +
+    `keeps ${reserveBytes} for deletions`;
+  return new StoreFault({ kind: "no-space", message });
 }
 
 function pageBytesOf(bytes: number): number {

@@ -112,7 +112,11 @@ describe("etcd failures", () => {
         maybeApplied: false,
       },
     ],
-    [new GRPCGenericError("etcdserver: mvcc: database space exceeded"), true, { kind: "no-space" }],
+    [
+      new GRPCGenericError("etcdserver: mvcc: database space exceeded"),
+      true,
+      { kind: "no-space", message: "etcdserver: mvcc: database space exceeded" },
+    ],
   ];
   for (const [error, write, detail] of rows) {
     it(`${error.message} (${write ? "write" : "read"})`, () => {

@@ -110,7 +110,7 @@ export function faultOf(failure: Failure, write: boolean): StoreFault {
     case "too-large":
       return new StoreFault({ kind: "too-large", message });
     case "no-space":
-      return new StoreFault({ kind: "no-space" });
+      return new StoreFault({ kind: "no-space", message });
     case "corrupt":
       return new StoreFault({ kind: "corrupt", message });
     case "late":
