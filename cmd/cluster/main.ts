@@ -34,9 +34,7 @@ async function runUntil(cluster: Cluster, interrupted: AbortSignal): Promise<voi
   const all = [...members, ...servers, ...managers, balancer, ...(prometheus ? [prometheus] : [])];
   for (const each of all) {
     console.log(`  ${each.name.padEnd(22)} ${"url" in each ? each.url : ""} (process ${each.pid})`);
-    void each
-      .ended()
-      .then(() => interrupted.aborted || console.error(`keelson: ${each.name} ended`));
+    void each.supervise(interrupted, (line) => console.error(`keelson: ${line}`));
   }
   const shown = path.relative(process.cwd(), cluster.kubeconfig);
   console.log(`keelson: ${cluster.url} is ready; try: kubectl --kubeconfig ${shown} get leases -A`);

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createWriteStream, type WriteStream } from "node:fs";
+import { setTimeout as setPause } from "node:timers/promises";
 
 interface ProcessOptions {
   readonly name: string;
@@ -19,6 +20,9 @@ export class ProcessEndedError extends Error {
 /** Time in ms within which a process must serve. */
 const startMs = 60_000;
 const shownCharacters = 2_000;
+/** Delay in ms before a process that has exited is restarted; doubles with each failure. */
+const firstPauseMs = 500;
+const maxPauseMs = 30_000;
 
 /** A program on this host that can be stopped and restarted. */
 export class LocalProcess {
@@ -26,7 +30,8 @@ export class LocalProcess {
   readonly #options: ProcessOptions;
   readonly #log: WriteStream;
   #child: ChildProcess | undefined;
-  #gone: Promise<void> = Promise.resolve();
+  /** Resolves with the signal or exit code that ended the current process. */
+  #gone: Promise<string> = Promise.resolve("not started");
   #retired = false;
   /** End of its output, for the error if it exits early. */
   #last = "";
@@ -62,10 +67,10 @@ export class LocalProcess {
     const life = new AbortController();
     this.#gone = new Promise((resolve) => {
       child.once("error", (error) => (this.#last = error.message));
-      child.once("close", () => {
+      child.once("close", (code, signal) => {
         if (this.#child === child) this.#child = undefined;
         life.abort(new ProcessEndedError(`${this.name} ended: ${this.#last.trim()}`));
-        resolve();
+        resolve(signal ?? `exit code ${code}`);
       });
     });
     const ends = [life.signal, AbortSignal.timeout(startMs), ...(signal ? [signal] : [])];
@@ -98,8 +103,28 @@ export class LocalProcess {
     this.#child?.kill(name);
   }
 
-  /** Resolves when the current process has exited. */
-  ended(): Promise<void> {
+  /** Resolves when the current process has exited, with its signal or exit code. */
+  ended(): Promise<string> {
     return this.#gone;
+  }
+
+  /**
+   * Restarts the process whenever it has exited, until the signal aborts; waits longer after each start
+   * that fails.
+   */
+  async supervise(signal: AbortSignal, say: (line: string) => void): Promise<void> {
+    let pause = firstPauseMs;
+    for (let why = await this.ended(); !signal.aborted; why = await this.ended()) {
+      say(`${this.name} ended (${why}), starting it again; its log is ${this.#options.log}`);
+      await setPause(pause, undefined, { signal }).catch(() => undefined);
+      if (signal.aborted) return;
+      try {
+        await this.start(signal);
+        pause = firstPauseMs;
+      } catch (error) {
+        pause = Math.min(2 * pause, maxPauseMs);
+        if (!signal.aborted) say((error as Error).message);
+      }
+    }
   }
 }

@@ -33,16 +33,11 @@ describe("watches of values that cannot be decrypted", () => {
 
   /** Starts a watch; resolves with all of its events when it has ended. */
   function events(path: string, options: Partial<WatchOptions>) {
-    const iterator = api
-      .watch(path, { resourceVersion: start, ...options })
-      [Symbol.asyncIterator]();
     const found: ItemEvent[] = [];
     const ended = (async () => {
-      for (;;) {
-        const { done, value } = await iterator.next();
-        if (done === true) return found;
-        found.push(value);
-      }
+      const all = { resourceVersion: start, ...options };
+      for await (const event of api.watch(path, all)) found.push(event);
+      return found;
     })();
     return { found, ended };
   }
