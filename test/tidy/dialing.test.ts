@@ -12,6 +12,7 @@ const modules: Readonly<Record<string, string>> = {
   "pkg/aggregator/transport/http1-request.ts": "target",
   "pkg/server/proxy/tunnels.ts": "target",
   "pkg/request/webhook/call.ts": "target",
+  "pkg/pki/tls-client.ts": "those of its callers, which are listed here",
   "pkg/nodes/kubelet/port-forward.ts": "annotations, limited by --port-forward-targets",
   "pkg/admission/webhooks/caller.ts": "only the pool of call.ts",
   "pkg/server/proxy/upstream-proxy.ts": "kubeconfig of the operator",
@@ -31,8 +32,10 @@ const dialling: readonly RegExp[] = [
   /import \{([^}]*)\} from "node:tls"/g,
   /import \{([^}]*)\} from "node:https?"/g,
   /import \{([^}]*)\} from "node:http2"/g,
+  /import \{([^}]*)\} from "#pki"/g,
 ];
-const names = /^(?:connect|createConnection|Socket|TLSSocket|request|get|Agent|fetch)(?: as \w+)?$/;
+const names =
+  /^(?:connect|connectTls|createConnection|Socket|TLSSocket|request|get|Agent|TlsAgent|fetch)(?: as \w+)?$/;
 
 function opensConnections({ text }: SourceFile): boolean {
   const imported = dialling

@@ -15,7 +15,7 @@ const structs: ReadonlyMap<string, StructType<any>> = new Map<string, StructType
 ]);
 
 /** JSON with a trailing newline, as Go's `json.Encoder` writes it. */
-export function jsonBytes(value: unknown): Uint8Array {
+function jsonBytes(value: unknown): Uint8Array {
   return Buffer.from(`${printJson(value)}\n`);
 }
 
