@@ -474,6 +474,14 @@ export function isShell(program: string | undefined): boolean {
   return /(^|\/)(ba|a|z|da)?sh$/.test(program ?? "");
 }
 
+/** Whether a program exists as a file, unlike words that only shells know. */
+export function isExecutable(program: string): boolean {
+  const name = program.slice(program.lastIndexOf("/") + 1);
+  return isShell(program) || name === "sleep" || (programs.has(name) && !shellWords.has(name));
+}
+
+const shellWords: ReadonlySet<string> = new Set([":", "[["]);
+
 /** @throws NotSimulated */
 function parsed(text: string): Script {
   try {

@@ -36,7 +36,25 @@ describe("the echo shell", () => {
     assert.equal(run("test", "-d", "/root"), "(0)");
     assert.equal(run("test", "-f", "/root"), "(1)");
     assert.equal(run("cat", "/none"), "cat: /none: No such file or directory\n(1)");
-    assert.equal(run("nginx", "-v"), "simulated container app of pod p: nginx -v\n(0)");
+  });
+
+  it("fails for what it does not know, never succeeds", () => {
+    const runtime = "OCI runtime exec failed: exec failed: unable to start container process: exec:";
+    const absent = (program: string) =>
+      `${runtime} "${program}": executable file not found in $PATH: unknown\n(127)`;
+    for (const program of ["nc", "curl", "nslookup", "cd", "exit", ":"]) {
+      assert.equal(run(program, "-z", "10.0.0.1"), absent(program));
+    }
+    const stat = "stat /bin/nc: no such file or directory: unknown";
+    assert.equal(run("/bin/nc"), `${runtime} "/bin/nc": ${stat}\n(127)`);
+    assert.equal(run("sh", "-c", "nc -z a 1"), "sh: 1: nc: not found\n(127)");
+    assert.equal(run("sh", "-c", "exec curl a"), "sh: 1: curl: not found\n(127)");
+    assert.equal(run("sh", "-c", "nc a 1 && echo yes"), "sh: 1: nc: not found\n(127)");
+    assert.equal(run("sh", "-c", "nc a 1 2>/dev/null || echo no"), "no\n(0)");
+    for (const script of ["echo a; test -Q x", "wc -X", "case x in esac", "a() { :; }", "seq a"]) {
+      assert.doesNotMatch(run("sh", "-c", script), /\(0\)$/, script);
+    }
+    assert.doesNotMatch(run("env", "nc"), /\(0\)$/);
   });
 
   it("parses long hostile scripts quickly", () => {

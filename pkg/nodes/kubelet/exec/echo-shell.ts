@@ -4,7 +4,14 @@ import type { Pod } from "#kinds";
 import { type ContainerFiles, FileFault } from "../../shell/container-files.ts";
 import { NotSimulated } from "../../shell/not-simulated.ts";
 import type { ProgramResult } from "../../shell/programs.ts";
-import { hostOf, isShell, Shell, type Streams, TooMuchWork } from "../../shell/shell.ts";
+import {
+  hostOf,
+  isExecutable,
+  isShell,
+  Shell,
+  type Streams,
+  TooMuchWork,
+} from "../../shell/shell.ts";
 import { TarReader } from "../../shell/tar.ts";
 import { execResponse } from "./exec-answers.ts";
 
@@ -15,6 +22,10 @@ export interface ShellOutput {
   readonly exitCode: number | undefined;
 }
 
+/** Exit code for a program that does not exist, by POSIX. */
+const notFoundCode = 127;
+/** Exit code of a shell that cannot run its script. */
+const scriptFaultCode = 2;
 const nothing: ShellOutput = { stdout: "", stderr: "", exitCode: undefined };
 /** Maximum line length of standard input; longer lines are truncated. */
 const maxLineLength = 65_536;
@@ -48,7 +59,7 @@ export class EchoShell {
     this.shell = new Shell({
       ...options,
       host: hostOf(pod),
-      unknown: (command) => this.simulated(command),
+      unknown: ([program = ""]) => failed(`sh: 1: ${program}: not found\n`, notFoundCode),
       now: () => clock.now(),
       random: () => random.next(),
       maxCommands,
@@ -60,10 +71,15 @@ export class EchoShell {
   start(hasInput: boolean): ShellOutput {
     const given = execResponse(this.options.pod, this.command);
     if (given !== undefined) return given;
+    const [program] = this.command;
+    if (program !== undefined && !isExecutable(program)) {
+      return failed(notFound(program), notFoundCode);
+    }
     const folder = extractionFolder(this.command);
     this.isReading = hasInput && (folder !== undefined || this.isReader);
     if (!this.isReading) {
-      return this.finish(this.command, (streams) => this.shell.run(this.command, streams));
+      if (program === undefined) return { ...nothing, exitCode: 0 };
+      return this.finish((streams) => this.shell.run(this.command, streams));
     }
     if (folder !== undefined) this.tar = new TarReader(this.options.files, folder);
     return { ...nothing, stdout: this.prompt };
@@ -107,7 +123,7 @@ export class EchoShell {
     const given = execResponse(this.options.pod, words);
     if (given !== undefined) return { ...given, ends: false };
     let ends = false;
-    const result = this.finish(words, (streams) => {
+    const result = this.finish((streams) => {
       const running = this.shell.line(line, streams);
       return (function* () {
         const end = yield* running;
@@ -119,10 +135,7 @@ export class EchoShell {
   }
 
   /** Runs a command to its end; sleeps take no time. */
-  private finish(
-    command: readonly string[],
-    start: (streams: Streams) => Iterator<number, number>,
-  ): ProgramResult {
+  private finish(start: (streams: Streams) => Iterator<number, number>): ProgramResult {
     const outputs: Record<1 | 2, Uint8Array[]> = { 1: [], 2: [] };
     const write: Streams["write"] = (descriptor, data) => outputs[descriptor].push(data);
     const running = start({ input: new Uint8Array(), write });
@@ -132,17 +145,15 @@ export class EchoShell {
       const stderr = joined(outputs[2]).toString();
       return { stdout: joined(outputs[1]), stderr, exitCode: step.value };
     } catch (error) {
-      if (error instanceof NotSimulated) return this.simulated(command);
+      const stdout = joined(outputs[1]);
+      if (error instanceof NotSimulated) {
+        // A result of a script that was not run to its end would be an invention.
+        const stderr = `${joined(outputs[2]).toString()}sh: not simulated: ${error.message}\n`;
+        return { stdout, stderr, exitCode: scriptFaultCode };
+      }
       if (!(error instanceof TooMuchWork)) throw error;
-      const stderr = "simulated: the script does too much\n";
-      return { stdout: joined(outputs[1]), stderr, exitCode: 137 };
+      return { stdout, stderr: "simulated: the script does too much\n", exitCode: 137 };
     }
-  }
-
-  private simulated(command: readonly string[]): ProgramResult {
-    const { pod, container } = this.options;
-    const where = `simulated container ${container} of pod ${pod.metadata.name}`;
-    return { stdout: `${where}: ${command.join(" ")}\n`, stderr: "", exitCode: 0 };
   }
 
   private extract(tar: TarReader, data: Buffer): ShellOutput {
@@ -167,6 +178,19 @@ export class EchoShell {
   private get prompt(): string {
     return this.isShell ? "simulated$ " : "";
   }
+}
+
+function failed(stderr: string, exitCode: number): ProgramResult {
+  return { stdout: "", stderr, exitCode };
+}
+
+/** Message of runc for a program that the container does not have. */
+function notFound(program: string): string {
+  const why = program.includes("/")
+    ? `stat ${program}: no such file or directory`
+    : "executable file not found in $PATH";
+  const what = `exec: ${JSON.stringify(program)}: ${why}`;
+  return `OCI runtime exec failed: exec failed: unable to start container process: ${what}: unknown\n`;
 }
 
 /** Folder into which a `tar` command extracts standard input; undefined = it does not extract. */
