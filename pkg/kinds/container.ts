@@ -21,6 +21,8 @@ export interface VolumeMount {
   readonly mountPath: string;
   /** File or folder of the volume that is mounted; absent = all of it. */
   readonly subPath?: string;
+  /** The same, with references to the environment. */
+  readonly subPathExpr?: string;
   readonly readOnly?: boolean;
 }
 

@@ -42,6 +42,47 @@ describe("commands of simulated containers", () => {
     assert.notEqual((await stateOf("p"))?.running, undefined);
   });
 
+  for (const { title, variable, message, ...mount } of [
+    { title: "no value", subPathExpr: "$(PART)", variable: "", message: "missing value for PART" },
+    {
+      title: "absent variables",
+      subPathExpr: "$(Z)/$(A)",
+      variable: "x",
+      message: "missing value for A, Z",
+    },
+    {
+      title: "an absolute path",
+      subPathExpr: "$(PART)",
+      variable: "/tmp",
+      message: "error SubPath `/tmp` must not be an absolute path",
+    },
+    {
+      title: "a path outside of the volume",
+      subPathExpr: "a/$(PART)",
+      variable: "..",
+      message: "unable to provision SubPath `a/..`: must not contain '..'",
+    },
+  ]) {
+    it(`are not created with a subPathExpr that expands to ${title}, until it is mended`, async () => {
+      const field = { fieldRef: { fieldPath: "metadata.annotations['part']" } };
+      const containers = containerWith({
+        env: [{ name: "PART", valueFrom: field }],
+        volumeMounts: [{ name: "work", mountPath: "/work", ...mount }],
+      });
+      await run.createPod("p", {
+        metadata: { annotations: { part: variable } },
+        spec: { containers, volumes: [{ name: "work", emptyDir: {} }] },
+      });
+      await run.pass(1_000);
+      const reason = "CreateContainerConfigError";
+      assert.deepEqual(await stateOf("p"), { waiting: { reason, message } });
+      if (title === "absent variables") return;
+      await run.test.patch("v1/pods/ns/p", { metadata: { annotations: { part: "good" } } });
+      await run.pass(1_000);
+      assert.notEqual((await stateOf("p"))?.running, undefined);
+    });
+  }
+
   it("start without optional objects", async () => {
     const from = { secretKeyRef: { name: "none", key: "k", optional: true } };
     const env = [{ name: "K", valueFrom: from }];

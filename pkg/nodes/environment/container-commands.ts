@@ -14,6 +14,7 @@ import {
 import { mountsOf } from "./mounted-files.ts";
 import { ScratchVolumes } from "./scratch-volumes.ts";
 import { expandReferences } from "./references.ts";
+import { SubPathFault, withSubPaths } from "./sub-paths.ts";
 
 /** Inputs of a container's creation, or the error that prevents it. */
 export type Prepared =
@@ -76,11 +77,14 @@ export class ContainerCommands {
     const scratch = left && this.volumes.filesAtStart(pod, container, left);
     const { env = [], envFrom = [] } = container;
     const isOwn = envFrom.length === 0 && env.every(({ valueFrom }) => !isFromObject(valueFrom));
-    if (isOwn) return { declared: undefined, scratch };
+    const environmentOf = () =>
+      this.environments.environmentOf({ pod, container, node: this.nodeOf(pod) });
     try {
-      const node = this.nodeOf(pod);
-      return { declared: this.environments.environmentOf({ pod, container, node }), scratch };
+      const declared = isOwn ? undefined : environmentOf();
+      withSubPaths(container, () => declared ?? environmentOf());
+      return { declared, scratch };
     } catch (error) {
+      if (error instanceof SubPathFault) return { fault: error.message };
       if (!(error instanceof EnvironmentFault)) throw error;
       this.waitFor(objectKey(pod), error.objectKey);
       return { fault: this.options.objects.isSynced ? error.message : undefined };
@@ -134,8 +138,10 @@ export class ContainerCommands {
   }
 
   /** Files of a container at its start, by path. */
-  filesOf(pod: Pod, container: Container): Readonly<Record<string, string>> {
-    return mountsOf(pod, container, { objects: this.options.objects, scratch: undefined }).files;
+  filesOf(start: Start): Readonly<Record<string, string>> {
+    const { pod, container } = start;
+    const mounting = withSubPaths(container, () => this.environmentOf(start));
+    return mountsOf(pod, mounting, { objects: this.options.objects, scratch: undefined }).files;
   }
 
   private follow(start: Start, untilMs?: number): CommandOutcome | undefined {
@@ -144,12 +150,13 @@ export class ContainerCommands {
     if (command.length + args.length === 0) return undefined;
     const environment = this.environmentOf(start);
     const expand = (word: string) => expandReferences(word, (name) => environment.get(name));
+    const mounting = withSubPaths(container, () => environment);
     const host = hostOf(pod);
     const main = {
       command: [...command, ...args].map(expand),
       environment,
       host,
-      ...mountsOf(pod, container, { objects: this.options.objects, scratch: run.scratch }),
+      ...mountsOf(pod, mounting, { objects: this.options.objects, scratch: run.scratch }),
       startedAt: run.startedAt,
       seed: `${pod.metadata.uid}/${container.name}/${run.restarts}`,
     };

@@ -81,8 +81,8 @@ export function scratchMounts(pod: Pod, container: Container): ReadonlyMap<Volum
   const found = new Map<VolumeMount, Volume>();
   const all = containersOf(pod).flatMap(({ volumeMounts = [] }) => volumeMounts);
   for (const mount of container.volumeMounts ?? []) {
-    const { name, subPath = "", readOnly = false } = mount;
-    if (subPath !== "" || readOnly) continue;
+    const { name, subPath = "", subPathExpr = "", readOnly = false } = mount;
+    if (subPath + subPathExpr !== "" || readOnly) continue;
     const volume = pod.spec?.volumes?.find((each) => each.name === name);
     const isAlone = all.filter((each) => each.name === name).length === 1;
     if (volume === undefined || !isAlone) continue;

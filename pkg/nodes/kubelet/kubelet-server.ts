@@ -306,7 +306,7 @@ export class KubeletServer {
     const { commands } = this.options;
     const id = `${node}/${containerIdOf(pod, start?.container.name ?? "")}`;
     const initial = {
-      ...(start === undefined ? {} : commands.filesOf(pod, start.container)),
+      ...(start === undefined ? {} : commands.filesOf(start)),
       "/etc/os-release": 'ID=simulated\nPRETTY_NAME="Simulated by Keelson: no image runs"\n',
     };
     const isAlive = (each: string): boolean => {

@@ -39,7 +39,8 @@ describe("the echo shell", () => {
   });
 
   it("fails for what it does not know, never succeeds", () => {
-    const runtime = "OCI runtime exec failed: exec failed: unable to start container process: exec:";
+    const runtime =
+      "OCI runtime exec failed: exec failed: unable to start container process: exec:";
     const absent = (program: string) =>
       `${runtime} "${program}": executable file not found in $PATH: unknown\n(127)`;
     for (const program of ["nc", "curl", "nslookup", "cd", "exit", ":"]) {
