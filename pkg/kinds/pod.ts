@@ -2,7 +2,12 @@
 import type { ApiObject, Handle, Metadata } from "#client";
 import type { Amounts } from "#quota";
 import type { Affinity, Toleration, TopologySpreadConstraint } from "./affinity.ts";
-import type { Container, ContainerStatus, ResourceRequirements } from "./container.ts";
+import type {
+  Container,
+  ContainerStatus,
+  ResourceFieldSelector,
+  ResourceRequirements,
+} from "./container.ts";
 import type { Condition } from "./core.ts";
 
 export interface PodCondition extends Condition {
@@ -14,6 +19,29 @@ export interface PodCondition extends Condition {
 export interface KeyToPath {
   readonly key: string;
   readonly path: string;
+  readonly mode?: number;
+}
+
+/** A field of the pod, or a resource of a container, as a file. */
+export interface DownwardFile {
+  readonly path: string;
+  readonly fieldRef?: { readonly fieldPath: string };
+  readonly resourceFieldRef?: ResourceFieldSelector;
+  readonly mode?: number;
+}
+
+/** A token of the pod's service account as a file. */
+export interface TokenProjection {
+  readonly path: string;
+  readonly audience?: string;
+  readonly expirationSeconds?: number | bigint;
+}
+
+export interface ProjectedSource {
+  readonly secret?: FileSource;
+  readonly configMap?: FileSource;
+  readonly downwardAPI?: { readonly items?: readonly DownwardFile[] };
+  readonly serviceAccountToken?: TokenProjection;
 }
 
 /** Files from a Secret or ConfigMap. */
@@ -29,13 +57,18 @@ export interface Volume {
   readonly ephemeral?: object;
   readonly emptyDir?: object;
   readonly hostPath?: { readonly path: string; readonly type?: string };
-  readonly secret?: Omit<FileSource, "name"> & { readonly secretName?: string };
-  readonly configMap?: FileSource;
+  readonly secret?: Omit<FileSource, "name"> & {
+    readonly secretName?: string;
+    readonly defaultMode?: number;
+  };
+  readonly configMap?: FileSource & { readonly defaultMode?: number };
+  readonly downwardAPI?: {
+    readonly items?: readonly DownwardFile[];
+    readonly defaultMode?: number;
+  };
   readonly projected?: {
-    readonly sources?: readonly {
-      readonly secret?: FileSource;
-      readonly configMap?: FileSource;
-    }[];
+    readonly sources?: readonly ProjectedSource[];
+    readonly defaultMode?: number;
   };
   readonly csi?: {
     readonly driver: string;
@@ -85,6 +118,7 @@ export interface PodSpec {
   readonly securityContext?: {
     readonly sysctls?: readonly { readonly name: string; readonly value: string }[];
     readonly supplementalGroupsPolicy?: string;
+    readonly fsGroup?: number | bigint;
   };
   readonly hostname?: string;
   readonly serviceAccountName?: string;

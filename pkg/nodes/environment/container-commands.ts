@@ -1,8 +1,9 @@
 import type { Clock } from "#base";
-import { type Informers, objectKey } from "#client";
+import { type Client, type Informers, objectKey } from "#client";
 import { type Container, type Node, type Pod } from "#kinds";
 import type { CommandExit, ContainerRun, ScratchFiles } from "../pod/container-run.ts";
 import { type CommandOutcome, followCommand } from "../shell/command-run.ts";
+import type { InitialFile } from "../shell/container-files.ts";
 import { hostOf } from "../shell/shell.ts";
 import type { ConfigObjects } from "./config-objects.ts";
 import {
@@ -12,8 +13,10 @@ import {
   type Variables,
 } from "./container-environment.ts";
 import { mountsOf } from "./mounted-files.ts";
+import { PodTokens } from "./pod-tokens.ts";
 import { ScratchVolumes } from "./scratch-volumes.ts";
 import { expandReferences } from "./references.ts";
+import type { VolumeContext } from "./volume-contents.ts";
 import { SubPathFault, withSubPaths } from "./sub-paths.ts";
 
 /** Inputs of a container's creation, or the error that prevents it. */
@@ -42,6 +45,8 @@ export interface ContainerCommandsOptions {
   readonly objects: ConfigObjects;
   readonly informers: Informers;
   readonly clock: Clock;
+  readonly clientOf: (node: string) => Client;
+  readonly report: (what: string, error: unknown) => void;
   readonly nodeOf: (name: string) => Node | undefined;
   /** Called with the key of a pod whose containers may now be creatable. */
   readonly onChange: (pod: string) => void;
@@ -51,6 +56,7 @@ export interface ContainerCommandsOptions {
 export class ContainerCommands {
   private readonly environments: ContainerEnvironments;
   private readonly volumes = new ScratchVolumes();
+  private readonly tokens: PodTokens;
   /** Keys of waiting pods, by key of the missing object. */
   private readonly waiting = new Map<string, Set<string>>();
   /** Keys of missing objects, by key of the waiting pod. */
@@ -59,6 +65,7 @@ export class ContainerCommands {
   constructor(private readonly options: ContainerCommandsOptions) {
     const { objects, informers } = options;
     this.environments = new ContainerEnvironments(objects, informers);
+    this.tokens = new PodTokens(options);
     objects.onChange((key) => this.wake(key));
     objects.onSynced(() => {
       for (const key of this.waiting.keys()) this.wake(key);
@@ -109,11 +116,18 @@ export class ContainerCommands {
     }
   }
 
-  /** Run time and exit code of a container's command; undefined = unknown. */
-  exitOf(start: Start): CommandExit | undefined {
-    const { container } = start;
+  /**
+   * Run time and exit code of a container's command; undefined = unknown. A command that may read a token is
+   * pending until it is issued; the pod is enqueued then.
+   */
+  exitOf(start: Start): CommandExit | "pending" | undefined {
+    const { pod, container } = start;
     if (runsForever(container)) return endless;
     const outcome = this.follow(start);
+    if (outcome === undefined && hasCommand(container) && this.tokens.isMissing(pod)) {
+      void this.tokens.request(pod);
+      return "pending";
+    }
     return outcome && { ...outcome.exit, message: terminationMessage(container, outcome) };
   }
 
@@ -137,17 +151,22 @@ export class ContainerCommands {
     return this.follow(start, clock.now() - start.run.startedAt)?.output;
   }
 
-  /** Files of a container at its start, by path. */
-  filesOf(start: Start): Readonly<Record<string, string>> {
+  /** Files of a container at its start, by path, with the tokens that it mounts. */
+  async filesOf(start: Start): Promise<Readonly<Record<string, InitialFile>>> {
     const { pod, container } = start;
+    await this.tokens.request(pod);
     const mounting = withSubPaths(container, () => this.environmentOf(start));
-    return mountsOf(pod, mounting, { objects: this.options.objects, scratch: undefined }).files;
+    return mountsOf(mounting, { ...this.volumeContext(pod), scratch: undefined }).files;
+  }
+
+  private volumeContext(pod: Pod): VolumeContext {
+    return { pod, node: this.nodeOf(pod), objects: this.options.objects, tokens: this.tokens };
   }
 
   private follow(start: Start, untilMs?: number): CommandOutcome | undefined {
     const { pod, container, run } = start;
     const { command = [], args = [] } = container;
-    if (command.length + args.length === 0) return undefined;
+    if (!hasCommand(container)) return undefined;
     const environment = this.environmentOf(start);
     const expand = (word: string) => expandReferences(word, (name) => environment.get(name));
     const mounting = withSubPaths(container, () => environment);
@@ -156,7 +175,7 @@ export class ContainerCommands {
       command: [...command, ...args].map(expand),
       environment,
       host,
-      ...mountsOf(pod, mounting, { objects: this.options.objects, scratch: run.scratch }),
+      ...mountsOf(mounting, { ...this.volumeContext(pod), scratch: run.scratch }),
       startedAt: run.startedAt,
       seed: `${pod.metadata.uid}/${container.name}/${run.restarts}`,
     };
@@ -188,6 +207,10 @@ export class ContainerCommands {
       this.options.onChange(pod);
     }
   }
+}
+
+function hasCommand({ command = [], args = [] }: Container): boolean {
+  return command.length + args.length > 0;
 }
 
 const endless = { afterMs: Infinity, code: 0, message: undefined };

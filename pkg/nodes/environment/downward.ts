@@ -1,7 +1,7 @@
 /** Downward API: fields of a pod and resources of its containers. */
 import type { Amounts } from "#quota";
 import { type Container, containersOf, type Pod, type ResourceFieldSelector } from "#kinds";
-import { Quantity } from "#meta";
+import { goQuote, Quantity } from "#meta";
 
 /** Text of a pod field; undefined = unknown path. */
 export function podField({ metadata, spec, status }: Pod, path: string): string | undefined {
@@ -9,6 +9,10 @@ export function podField({ metadata, spec, status }: Pod, path: string): string 
   if (list === "labels") return metadata.labels?.[key] ?? "";
   if (list === "annotations") return metadata.annotations?.[key] ?? "";
   switch (path) {
+    case "metadata.labels":
+      return mapText(metadata.labels);
+    case "metadata.annotations":
+      return mapText(metadata.annotations);
     case "metadata.name":
       return metadata.name;
     case "metadata.namespace":
@@ -30,6 +34,14 @@ export function podField({ metadata, spec, status }: Pod, path: string): string 
     default:
       return undefined;
   }
+}
+
+/** Lines `key="value"`, in the order of the keys. */
+function mapText(map: Readonly<Record<string, string>> = {}): string {
+  const lines = Object.keys(map)
+    .sort()
+    .map((key) => `${key}=${goQuote(map[key]!)}`);
+  return lines.join("\n");
 }
 
 /**

@@ -1,13 +1,14 @@
 import { posix } from "node:path";
-import type { Container, FileSource, Pod, Volume, VolumeMount } from "#kinds";
+import type { Container, VolumeMount } from "#kinds";
+import type { InitialFile } from "../shell/container-files.ts";
 import { hostOf } from "../shell/shell.ts";
 import type { ScratchFiles } from "../pod/container-run.ts";
-import type { ConfigObjects } from "./config-objects.ts";
 import { filesOf, scratchMounts } from "./scratch-volumes.ts";
+import { type VolumeContext, volumeContents } from "./volume-contents.ts";
 
 export interface MountedFiles {
   /** File contents by path. */
-  readonly files: Readonly<Record<string, string>>;
+  readonly files: Readonly<Record<string, InitialFile>>;
   /** Mount paths of volumes, including empty ones. */
   readonly folders: readonly string[];
   /** Mount paths of volumes with unknown contents. */
@@ -18,19 +19,15 @@ export interface MountedFiles {
 const maxBytes = 1 << 20;
 
 /**
- * Contents of a container's volumes; keys of ConfigMaps and Secrets are files.
- * @param options.scratch files of emptyDir volumes; undefined = unknown
+ * Contents of a container's volumes.
+ * @param context.scratch files of emptyDir volumes; undefined = unknown
  */
 export function mountsOf(
-  pod: Pod,
   container: Container,
-  {
-    objects,
-    scratch,
-  }: { readonly objects: ConfigObjects; readonly scratch: ScratchFiles | undefined },
+  context: VolumeContext & { readonly scratch: ScratchFiles | undefined },
 ): MountedFiles {
-  const { namespace = "" } = pod.metadata;
-  const files: Record<string, string> = { "/etc/hostname": `${hostOf(pod)}\n` };
+  const { pod, scratch } = context;
+  const files: Record<string, InitialFile> = { "/etc/hostname": `${hostOf(pod)}\n` };
   const folders: string[] = [];
   const unknownFolders: string[] = [];
   const own = scratchMounts(pod, container);
@@ -39,17 +36,17 @@ export function mountsOf(
     const volume = pod.spec?.volumes?.find((each) => each.name === mount.name);
     const entries = own.has(mount)
       ? scratch && filesOf(scratch, mount.name)
-      : volume && entriesOf(volume, namespace, objects);
+      : volume && volumeContents(volume, context)?.map((file) => [file.path, file] as const);
     const folder = posix.resolve("/", mount.mountPath);
     if (entries === undefined) {
       unknownFolders.push(folder);
       continue;
     }
     if (own.has(mount)) folders.push(folder);
-    for (const [file, data] of entries) {
-      const path = pathOf(file, mount);
-      left -= data.length;
-      if (path !== undefined && left >= 0) files[path] = data;
+    for (const [name, file] of entries) {
+      const path = pathOf(name, mount);
+      left -= typeof file === "string" ? file.length : file.data.length;
+      if (path !== undefined && left >= 0) files[path] = file;
     }
   }
   return { files, folders, unknownFolders };
@@ -62,31 +59,4 @@ function pathOf(file: string, { mountPath, subPath = "" }: VolumeMount): string 
   return file.startsWith(`${subPath}/`)
     ? posix.resolve("/", mountPath, file.slice(subPath.length + 1))
     : undefined;
-}
-
-/** Files of a volume by path in the volume; undefined = unsupported volume type. */
-function entriesOf(
-  { configMap, secret }: Volume,
-  namespace: string,
-  objects: ConfigObjects,
-): readonly (readonly [string, string])[] | undefined {
-  if (configMap !== undefined) {
-    const found = objects.configMap(namespace, configMap.name ?? "");
-    return selected(found?.data ?? {}, configMap);
-  }
-  if (secret === undefined) return undefined;
-  const data = objects.secret(namespace, secret.secretName ?? "")?.data ?? {};
-  const decode = (value: string) => Buffer.from(value, "base64").toString();
-  return selected(data, secret).map(([path, value]) => [path, decode(value)] as const);
-}
-
-function selected(
-  data: Readonly<Record<string, string>>,
-  { items }: FileSource,
-): readonly (readonly [string, string])[] {
-  if (items === undefined) return Object.entries(data);
-  return items.flatMap(({ key, path }) => {
-    const value = data[key];
-    return value === undefined ? [] : [[path, value] as const];
-  });
 }

@@ -281,7 +281,7 @@ export class KubeletServer {
     runPortForward(upgrade, { pod, query: call.query, targets, api });
   }
 
-  private runCommand(upgrade: Upgrade, pod: Pod, { node, path, query }: Call): void {
+  private async runCommand(upgrade: Upgrade, pod: Pod, { node, path, query }: Call): Promise<void> {
     const [first, , , container = ""] = path;
     const { clock, commands } = this.options;
     const start = this.startOf(pod, container);
@@ -295,18 +295,18 @@ export class KubeletServer {
       return rejectUpgrade(upgrade.socket, 500, "container not running\n");
     }
     const preamble = first === "attach" ? log.text.toString() : "";
-    const files = this.filesOf(node, pod, start);
+    const files = await this.filesOf(node, pod, start);
     const environment = start === undefined ? new Map() : commands.environmentOf(start);
     const { api } = this.options.client.domain;
     runRemoteCommand(upgrade, { pod, container, query, files, environment, clock, preamble, api });
   }
 
   /** Files of a running container, which are lost on a restart. */
-  private filesOf(node: string, pod: Pod, start: Start | undefined): ContainerFiles {
+  private async filesOf(node: string, pod: Pod, start: Start | undefined): Promise<ContainerFiles> {
     const { commands } = this.options;
     const id = `${node}/${containerIdOf(pod, start?.container.name ?? "")}`;
     const initial = {
-      ...(start === undefined ? {} : commands.filesOf(start)),
+      ...(start === undefined ? {} : await commands.filesOf(start)),
       "/etc/os-release": 'ID=simulated\nPRETTY_NAME="Simulated by Keelson: no image runs"\n',
     };
     const isAlive = (each: string): boolean => {

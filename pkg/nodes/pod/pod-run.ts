@@ -317,7 +317,9 @@ function exitOf(
   const mayEnd = isInit || restartPolicyOf(container, pod, false) !== "Always";
   if (mayEnd) {
     if (state.commandExit === undefined) {
-      state.commandExit = commands.exitOf({ pod, container, run: state }) ?? null;
+      const exit = commands.exitOf({ pod, container, run: state }) ?? null;
+      if (exit === "pending") return undefined;
+      state.commandExit = exit;
     }
     if (state.commandExit !== null) return state.commandExit;
   }

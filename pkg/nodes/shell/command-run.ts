@@ -1,5 +1,5 @@
 import { seededRandom } from "#base";
-import { ContainerFiles } from "./container-files.ts";
+import { ContainerFiles, type InitialFile } from "./container-files.ts";
 import { NotSimulated } from "./not-simulated.ts";
 import { Shell, TooMuchWork } from "./shell.ts";
 
@@ -8,8 +8,8 @@ export interface MainCommand {
   readonly command: readonly string[];
   readonly environment: ReadonlyMap<string, string>;
   readonly host: string;
-  /** Texts of files by path. */
-  readonly files: Readonly<Record<string, string>>;
+  /** Files by path. */
+  readonly files: Readonly<Record<string, InitialFile>>;
   /** Paths of folders that exist, even if they are empty. */
   readonly folders: readonly string[];
   /** Folders with unknown contents. */

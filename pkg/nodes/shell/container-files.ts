@@ -12,6 +12,9 @@ export interface FileEntry {
   readonly modifiedAt: number;
 }
 
+/** A file that exists before a container starts: a text, or bytes with a mode. */
+export type InitialFile = string | { readonly data: Uint8Array; readonly mode: number };
+
 /** Limits of one file system and of all of them together. */
 const maxEntries = 4_096;
 const maxBytes = 8 << 20;
@@ -29,7 +32,7 @@ export class ContainerFiles {
   private bytes = 0;
 
   constructor(
-    initial: Readonly<Record<string, string>>,
+    initial: Readonly<Record<string, InitialFile>>,
     private readonly now: () => number,
     /**
      * Reserves bytes of the limit of all file systems, or releases them if negative; false = the
@@ -40,7 +43,10 @@ export class ContainerFiles {
     private readonly unknown: readonly string[] = [],
   ) {
     for (const folder of ["/", "/tmp", "/etc", "/root"]) this.makeFolder(folder);
-    for (const [path, text] of Object.entries(initial)) this.writeFile(path, Buffer.from(text));
+    for (const [path, file] of Object.entries(initial)) {
+      if (typeof file === "string") this.writeFile(path, Buffer.from(file));
+      else this.writeFile(path, file.data, file.mode);
+    }
   }
 
   get size(): number {
@@ -158,7 +164,7 @@ export class FileSystems {
    */
   of(
     container: string,
-    initial: Readonly<Record<string, string>>,
+    initial: Readonly<Record<string, InitialFile>>,
     isAlive: (container: string) => boolean,
   ): ContainerFiles {
     const known = this.byContainer.get(container);
