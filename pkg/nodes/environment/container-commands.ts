@@ -45,6 +45,7 @@ export interface ContainerCommandsOptions {
   readonly objects: ConfigObjects;
   readonly informers: Informers;
   readonly clock: Clock;
+  readonly signal: AbortSignal;
   readonly clientOf: (node: string) => Client;
   readonly report: (what: string, error: unknown) => void;
   readonly nodeOf: (name: string) => Node | undefined;

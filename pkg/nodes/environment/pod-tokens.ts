@@ -25,6 +25,7 @@ interface IssuedToken {
 export interface PodTokensOptions {
   readonly clientOf: (node: string) => Client;
   readonly clock: Clock;
+  readonly signal: AbortSignal;
   readonly report: (what: string, error: unknown) => void;
   /** Called with the key of a pod whose tokens have been issued. */
   readonly onChange: (pod: string) => void;
@@ -35,6 +36,7 @@ const maxTokens = 10_000;
 /** The kubelet renews a token at 80 % of its life, and after a day at the latest. */
 const renewAfter = 0.8;
 const maxAgeMs = 86_400_000;
+const retryMs = 10_000;
 const defaultLifeSeconds = 3_600;
 
 /**
@@ -44,6 +46,8 @@ const defaultLifeSeconds = 3_600;
 export class PodTokens {
   private readonly issued = new Map<string, IssuedToken>();
   private readonly requests = new Map<string, Promise<void>>();
+  /** Keys of tokens whose request has failed, until the next try. */
+  private readonly failed = new Set<string>();
 
   constructor(private readonly options: PodTokensOptions) {}
 
@@ -60,7 +64,7 @@ export class PodTokens {
     return projectionsOf(pod).some((each) => this.tokenOf(pod, each) === undefined);
   }
 
-  /** Requests the missing tokens of a pod; errors are reported, and the next read tries again. */
+  /** Requests the missing tokens of a pod; errors are reported, and the pod is enqueued for another try. */
   async request(pod: Pod): Promise<void> {
     const missing = projectionsOf(pod).filter((each) => this.tokenOf(pod, each) === undefined);
     await Promise.all(missing.map((each) => this.requestOnce(pod, each)));
@@ -70,6 +74,7 @@ export class PodTokens {
     const key = keyOf(pod, projection);
     const running = this.requests.get(key);
     if (running !== undefined) return running;
+    if (this.failed.has(key)) return Promise.resolve();
     const request = this.issue(pod, projection)
       .then((token) => {
         setBounded(this.issued, [key, token], maxTokens);
@@ -77,10 +82,23 @@ export class PodTokens {
       })
       .catch((error: unknown) => {
         this.options.report(`Failed to request a token for pod ${objectKey(pod)}`, error);
+        this.retryLater(pod, key);
       })
       .finally(() => this.requests.delete(key));
     this.requests.set(key, request);
     return request;
+  }
+
+  /** Enqueues a pod whose command is pending, which requests its tokens again. */
+  private retryLater(pod: Pod, key: string): void {
+    const { clock, signal, onChange } = this.options;
+    const wake = () => {
+      this.failed.delete(key);
+      onChange(objectKey(pod));
+    };
+    this.failed.add(key);
+    // The sleep is rejected only when the nodes stop.
+    clock.sleep(retryMs, signal).then(wake, () => undefined);
   }
 
   private async issue(

@@ -3,7 +3,9 @@ import { type NodesTest, startNodes } from "../testing.ts";
 
 describe("volumes of simulated containers", () => {
   let run: NodesTest;
+  let expectedReports: readonly string[];
   beforeEach(async () => {
+    expectedReports = [];
     run = await startNodes();
     await run.test.post("v1/configmaps/ns", {
       metadata: { name: "c" },
@@ -14,7 +16,7 @@ describe("volumes of simulated containers", () => {
   });
   afterEach(async () => {
     await run.stop();
-    assert.deepEqual(run.reports, []);
+    assert.deepEqual(run.reports, expectedReports);
   });
 
   /** What a container that mounts the volume at /v finds in its files, by their path. */
@@ -24,6 +26,7 @@ describe("volumes of simulated containers", () => {
       metadata: { annotations: { b: "2", a: 'say "1"' } },
       spec: {
         restartPolicy: "Never",
+        serviceAccountName: "default",
         volumes: [{ name: "v", ...source }],
         containers: [
           {
@@ -70,5 +73,15 @@ describe("volumes of simulated containers", () => {
     ];
     const text = await found({ projected: { sources } }, "one", "key", "memory");
     assert.equal(text, "one=blue\nkey=secret\nmemory=64");
+  });
+
+  it("lack a token that is not issued, while the node keeps trying", async () => {
+    // This registry serves no tokens.
+    const sources = [{ serviceAccountToken: { path: "token" } }];
+    assert.equal(await found({ projected: { sources } }, "token"), undefined);
+    await run.pass(10_000);
+    assert.equal(run.reports.length, 2, run.reports.join("\n"));
+    assert.match(run.reports[0]!, /^Failed to request a token for pod ns\/p: /);
+    expectedReports = run.reports;
   });
 });
