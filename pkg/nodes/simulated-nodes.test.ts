@@ -351,6 +351,7 @@ describe("pods of simulated nodes", () => {
       "invalid.registry.k8s.io/a:1",
       "r.invalid/a",
       "does-not-exist",
+      "webserver:404",
     ];
     for (const [at, image] of images.entries()) {
       await run.createPod(`missing-${at}`, { spec: { containers: [{ name: "app", image }] } });
