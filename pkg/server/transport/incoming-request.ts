@@ -130,14 +130,18 @@ export function gather(body: Readable, options: GatherOptions): Promise<Uint8Arr
       settle();
       resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size));
     };
+    const readNext = (): Uint8Array | null =>
+      body.read(announced === undefined ? undefined : body.readableLength);
     const onReadable = () => {
-      const chunk = body.read(announced === undefined ? undefined : body.readableLength);
-      if (chunk === null) return;
-      size += chunk.byteLength;
-      if (size > limit) return fail(bodyTooLarge(limit));
-      if (!tell(() => observer?.received(chunk.byteLength))) return;
-      chunks.push(chunk);
-      if (size === announced) onEnd();
+      // Until null: a read may itself receive more data, for which "readable" is not emitted again.
+      for (let chunk = readNext(); chunk !== null; chunk = readNext()) {
+        const { byteLength } = chunk;
+        size += byteLength;
+        if (size > limit) return fail(bodyTooLarge(limit));
+        if (!tell(() => observer?.received(byteLength))) return;
+        chunks.push(chunk);
+        if (size === announced) return onEnd();
+      }
     };
     const onEnd = () => {
       leave();
