@@ -44,6 +44,8 @@ export interface RegistryOptions {
   readonly createHandlers?: ReadonlyMap<string, CreateHandler>;
   /** Whether controllers run in this process, whose health is then theirs (ComponentStatus). */
   readonly runsControllers?: boolean;
+  /** As `runsControllers`, for the scheduler. */
+  readonly runsScheduler?: boolean;
   /** Resolves node names for proxies; default: the operating system's resolver. */
   readonly resolveHost?: ResolveHost;
   /** Types of node addresses for connections to kubelets (`--kubelet-preferred-address-types`). */
@@ -79,6 +81,7 @@ export interface RegistryContext {
   /** Decoded objects of entries that were not read yet, by key. */
   readonly adopted: Map<string, any>;
   readonly runsControllers?: boolean;
+  readonly runsScheduler?: boolean;
   readonly resolveHost?: ResolveHost;
   readonly kubeletAddressTypes?: readonly string[];
   /** Present within `withConvertedObjects`, for kinds that a webhook converts. */

@@ -13,6 +13,7 @@ export interface PerNamespaceObject<T extends ApiObject> {
   readonly controller: string;
   readonly resource: Handle<T>;
   readonly name: string;
+  readonly annotations?: Readonly<Record<string, string>>;
   /** Desired content of the object, without metadata. */
   readonly content: Omit<T, "metadata">;
   /** The desired state of an existing object; the same object = no change. */
@@ -25,7 +26,8 @@ export async function runPerNamespaceObject<T extends ApiObject>(
   wanted: PerNamespaceObject<T>,
 ): Promise<void> {
   const { informers, client } = context;
-  const { controller, resource, name, content, repaired = (present: T) => present } = wanted;
+  const { controller, resource, name, annotations, content } = wanted;
+  const { repaired = (present: T) => present } = wanted;
   const queue = newWorkQueue(context, controller);
   const all = informers.of(namespaces);
   const present = informers.of(resource, { fieldSelector: `metadata.name=${name}` });
@@ -40,7 +42,8 @@ export async function runPerNamespaceObject<T extends ApiObject>(
     if (!isActive(all.get(namespace))) return;
     const found = present.get(`${namespace}/${name}`);
     if (found === undefined) {
-      const draft = { ...content, metadata: { name, namespace } } as Draft<T>;
+      const metadata = { name, namespace, ...(annotations && { annotations }) };
+      const draft = { ...content, metadata } as Draft<T>;
       await client.create(resource, draft).catch(ignoreExpected);
       return;
     }

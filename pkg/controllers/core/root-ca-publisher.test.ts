@@ -25,6 +25,23 @@ describe("root-ca-certificate-publisher-controller", () => {
     await run.until(published);
   });
 
+  it("describes the ConfigMap, and repairs an empty description", async () => {
+    const key = "kubernetes.io/description";
+    const described = async (): Promise<string> =>
+      (await published()) && (await run.test.get(path)).object.metadata.annotations?.[key];
+    const text = await run.until(described);
+    assert.match(text, /^Contains a CA bundle /);
+    await run.test.patch(path, { metadata: { annotations: { [key]: "mine", other: "x" } } });
+    await run.test.patch(path, { data: { more: "mine" } });
+    await run.until(published);
+    assert.equal(await described(), text);
+    await run.test.patch(path, { metadata: { annotations: { [key]: "mine" } } });
+    await run.test.patch(path, { metadata: { annotations: { [key]: null } } });
+    await run.until(async () => (await described()) === text);
+    const { annotations } = (await run.test.get(path)).object.metadata;
+    assert.equal(annotations.other, "x");
+  });
+
   it("retries a failed update, and reports repeated failures", async () => {
     await run.until(published);
     run.failNext("update", "configmaps", 5);

@@ -35,6 +35,15 @@ describe("serviceaccount-token-controller", () => {
     await run.until(isGone);
   });
 
+  it("keeps a namespace that the Secret has", async () => {
+    await run.test.post("v1/serviceaccounts/ns", { metadata: { name: "robot" } });
+    const annotations = { "kubernetes.io/service-account.name": "robot" };
+    const data = { namespace: Buffer.from("mine").toString("base64") };
+    await run.test.post(secrets, { metadata: { name: "t", annotations }, type, data });
+    await run.until(async () => (await dataOf())?.token);
+    assert.equal(text((await dataOf()).namespace), "mine");
+  });
+
   it("deletes a Secret of a missing ServiceAccount, or of one with another UID", async () => {
     await post("nobody");
     await run.until(isGone);

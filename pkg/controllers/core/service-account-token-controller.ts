@@ -96,7 +96,7 @@ class ServiceAccountTokenController {
     const put = (key: string, text: string) =>
       assign(data, key, Buffer.from(text, "utf8").toString("base64"));
     if (authorities !== "") put("ca.crt", authorities);
-    put("namespace", namespace);
+    if (!data["namespace"]) put("namespace", namespace);
     if (!data["token"]) put("token", this.token({ namespace, name }, account));
     const annotations = { ...secret.metadata.annotations, [this.uidKey]: account.metadata.uid };
     return { ...secret, metadata: { ...secret.metadata, annotations }, data };

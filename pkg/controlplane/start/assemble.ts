@@ -88,6 +88,7 @@ function registryOf(
     gates,
     allowPrivileged: options.allowPrivileged ?? false,
     runsControllers: options.controllers !== false,
+    runsScheduler: options.scheduler === true,
     storageMediaType: options.storageMediaType ?? "json",
     eventTtlSeconds: options.eventTtlSeconds ?? defaultEventTtlSeconds,
     minRequestTimeoutMs: options.minRequestTimeoutMs ?? defaultMinRequestTimeoutMs,

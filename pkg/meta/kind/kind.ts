@@ -201,7 +201,10 @@ export interface KindRules {
    * `spec`. Source: GetResetFields of Kubernetes' strategies.
    */
   readonly resets?: Readonly<Record<string, readonly string[]>>;
-  /** Seconds that an object lives unless written again (Event: `--event-ttl`). */
+  /**
+   * Whether an object lives only for `--event-ttl` unless written again (Events). kube-apiserver has no
+   * watch cache of them.
+   */
   readonly expires: boolean;
   /**
    * The checks of metadata that an update of this kind makes after those of every kind, by

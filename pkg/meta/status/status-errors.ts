@@ -214,10 +214,14 @@ export function timeout(message: string, retryAfterSeconds = 0): StatusError {
   });
 }
 
-/** The requested resourceVersion is larger than the current one. */
+/**
+ * The requested resourceVersion is larger than the current one. A client may retry after a second, unless
+ * kube-apiserver reads the kind from the store: its watch cache would have waited for the revision.
+ */
 export function tooLargeResourceVersion(
   asked: number | bigint,
   current: number | bigint,
+  { isCached = true }: { readonly isCached?: boolean } = {},
 ): StatusError {
   return failure({
     code: 504,
@@ -225,7 +229,7 @@ export function tooLargeResourceVersion(
     message: `Timeout: Too large resource version: ${asked}, current: ${current}`,
     details: {
       causes: [{ reason: "ResourceVersionTooLarge", message: "Too large resource version" }],
-      retryAfterSeconds: 1,
+      ...(isCached ? { retryAfterSeconds: 1 } : {}),
     },
   });
 }

@@ -23,3 +23,24 @@ describe("get", () => {
     assert.match(await refusal(api.get(`${maps}/zz`)), /^404/);
   });
 });
+
+describe("a resourceVersion of the future", () => {
+  for (const [collection, name, isCached] of [
+    ["v1/configmaps/ns", "a ConfigMap", true],
+    ["v1/events/ns", "an Event", false],
+  ] as const) {
+    it(`of ${name}: ${isCached ? "the client may retry" : "nothing is said of retries"}`, async () => {
+      const test = await testRegistry();
+      const [got, listed] = await Promise.allSettled([
+        test.get(`${collection}/a`, "999999999"),
+        test.list(collection, { resourceVersion: "999999999" }),
+      ]);
+      for (const result of [got, listed]) {
+        assert.equal(result.status, "rejected");
+        const { reason } = result as PromiseRejectedResult;
+        assert.equal(reason.code, 504);
+        assert.equal(reason.status.details.retryAfterSeconds, isCached ? 1 : undefined);
+      }
+    });
+  }
+});

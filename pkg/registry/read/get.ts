@@ -22,7 +22,9 @@ export async function get(
   const least = ownWrites ? collection.written : Number(minimum);
   const atLeast = consistent ? {} : { atLeast: least };
   const { entry, revision } = await collection.get(key, atLeast);
-  if (minimum > BigInt(revision)) throw tooLargeResourceVersion(minimum, revision);
+  if (minimum > BigInt(revision)) {
+    throw tooLargeResourceVersion(minimum, revision, { isCached: !resource.kind.rules.expires });
+  }
   if (entry === undefined) throw notFound(resource, request.name);
   const item = StoredItem.shared(registry, resource, entry);
   // Of custom resources the server sees in the object whether the bytes are those of its schema.

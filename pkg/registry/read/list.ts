@@ -94,7 +94,10 @@ async function snapshotOf(plan: ListPlan): Promise<Snapshot> {
   const consistent = (resourceVersion === "" || continueToken !== "") && !ownWrites;
   const atLeast = consistent ? {} : { atLeast: ownWrites ? collection.written : Number(least) };
   const snapshot = await collection.newest({ signal, ...atLeast });
-  if (least > BigInt(snapshot.revision)) throw tooLargeResourceVersion(least, snapshot.revision);
+  if (least > BigInt(snapshot.revision)) {
+    const isCached = !request.resource.kind.rules.expires;
+    throw tooLargeResourceVersion(least, snapshot.revision, { isCached });
+  }
   return snapshot;
 }
 

@@ -18,9 +18,11 @@ describe("component statuses", () => {
     assert.match(await refusal(watch), /^405 .*watch is not supported/);
   });
 
-  it("report the controllers of this process as healthy", async () => {
-    const test = await testRegistry({ runsControllers: true });
-    const { conditions } = (await test.get("v1/componentstatuses//controller-manager")).object;
-    assert.deepEqual(conditions, [{ type: "Healthy", status: "True", message: "ok" }]);
+  it("report controllers and scheduler of this process as healthy", async () => {
+    const test = await testRegistry({ runsControllers: true, runsScheduler: true });
+    for (const name of ["controller-manager", "scheduler"]) {
+      const { conditions } = (await test.get(`v1/componentstatuses//${name}`)).object;
+      assert.deepEqual(conditions, [{ type: "Healthy", status: "True", message: "ok" }]);
+    }
   });
 });
