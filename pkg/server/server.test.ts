@@ -427,9 +427,14 @@ describe("health", () => {
 
   it("is no longer ready once it closes", async () => {
     const server = serverOf({});
-    await server.close();
-    assert.equal((await ask(server, { url: "/readyz" })).status, 500);
-    assert.equal((await ask(server, { url: "/livez" })).status, 200);
+    const closing = server.close();
+    const asked = ["/readyz", "/livez"].map((url) => ask(server, { url }));
+    assert.deepEqual(
+      (await Promise.all(asked)).map(({ status }) => status),
+      [500, 200],
+    );
+    await closing;
+    await assert.rejects(ask(server, { url: "/livez" }), /^TypeError: fetch failed/);
   });
 });
 

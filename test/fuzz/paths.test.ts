@@ -163,7 +163,8 @@ describe("unusual paths", () => {
 
   /** The objects of a response: one, those of a list, or that of an event. */
   function objectsIn(text: string): readonly any[] {
-    const line = text.split("\n", 1)[0] ?? "";
+    // Discovery and version are indented; all other documents and events are lines.
+    const line = text.startsWith("{\n") ? text : (text.split("\n", 1)[0] ?? "");
     const body = line.startsWith("{") ? JSON.parse(line) : {};
     if (body.type !== undefined && body.object !== undefined) return [body.object];
     if (Array.isArray(body.items)) return body.items;

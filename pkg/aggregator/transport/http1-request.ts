@@ -63,7 +63,7 @@ export class Http1Connections {
   /** @throws BackendError, or the signal's reason */
   async send(request: OutgoingRequest): Promise<BackendResponse> {
     const { address, agent } = this;
-    const options = { ...address, agent };
+    const options = { ...address, protocol: "https:", agent };
     const result = await exchange(options, address, request).catch((error: unknown) => {
       // The retry dials: a server that closes one idle connection has usually closed them all.
       if (error instanceof StaleConnection) return exchange(options, address, request);
@@ -97,9 +97,7 @@ function exchange(
 ): Promise<UpgradeResponse> {
   return new Promise((resolve, reject) => {
     signal.throwIfAborted();
-    const request = startRequest(() =>
-      httpRequest({ ...options, protocol: "https:", method, path, headers }),
-    );
+    const request = startRequest(() => httpRequest({ ...options, method, path, headers }));
     let wasSent = false;
     let timer: NodeJS.Timeout | undefined;
     const dialLate = () =>

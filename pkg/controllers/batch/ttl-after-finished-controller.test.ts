@@ -23,7 +23,11 @@ describe("ttl-after-finished-controller", () => {
   async function finish(name: string): Promise<void> {
     const time = new Date(test.clock.now()).toISOString().replace(/\.\d+/, "");
     const times = { lastProbeTime: time, lastTransitionTime: time };
-    const conditions = [{ type: "Failed", status: "True", ...times }];
+    const conditions = ["FailureTarget", "Failed"].map((type) => ({
+      type,
+      status: "True",
+      ...times,
+    }));
     await test.patch(`${jobs}/${name}/status`, { status: { startTime: time, conditions } });
   }
 

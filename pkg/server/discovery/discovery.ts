@@ -1,7 +1,7 @@
 /** Serves discovery. Aggregated discovery is served at `/api` and `/apis` without trailing slash only. */
 import { createHash } from "node:crypto";
 import type { DiscoverySnapshot } from "#aggregator";
-import { memoize } from "#base";
+import { memoize, printJson } from "#base";
 import { kubernetes } from "#meta";
 import {
   type AggregatedType,
@@ -171,7 +171,8 @@ function versionResponse(accept: string | undefined): DocumentResponse {
 /** JSON that kube-apiserver indents for every client. */
 function indentedJson(value: object, methods: DocumentResponse["methods"]): DocumentResponse {
   const headers = { "content-type": mediaTypes.json };
-  const body = Buffer.from(JSON.stringify(value, null, 2));
+  const text = printJson(value, 2);
+  const body = Buffer.from(text);
   return { status: 200, headers, body, methods };
 }
 

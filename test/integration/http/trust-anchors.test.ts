@@ -121,6 +121,7 @@ const clients: Readonly<Record<string, Client>> = {
 
 /** Files that use TLS and are not in the table of clients. */
 const others: Readonly<Record<string, string>> = {
+  "pkg/pki/tls-client.ts": "the client of the others",
   "pkg/server/proxy/upstream-proxy.ts": "trusts what webhook/kubeconfig.ts has read",
   "pkg/server/server.ts": "below: the API server",
   "pkg/controlplane/controller-manager/serving.ts": "below: the controller manager",
@@ -172,7 +173,8 @@ describe("trust anchors", () => {
   });
 
   it("are tested for every file that uses TLS", () => {
-    const tls = /from "(?:node:(?:tls|https|http2)|@grpc\/grpc-js|etcd3)"/;
+    const tls =
+      /from "(?:node:(?:tls|https|http2)|@grpc\/grpc-js|etcd3)"|\b(?:TlsAgent|connectTls)\b.* from "#pki"/;
     const found = sourceFiles().flatMap(({ path: file, text, isTest }) =>
       file.startsWith("pkg/") && !isTest && tls.test(text) ? [file] : [],
     );

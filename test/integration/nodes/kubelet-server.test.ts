@@ -34,6 +34,7 @@ describe("simulated kubelets", () => {
   let server: RunningServer;
   let cluster: Cluster;
   let port: number;
+  let host: string;
 
   before(async () => {
     server = await startServer({ port: 0, nodes: { count: 1 } });
@@ -44,6 +45,7 @@ describe("simulated kubelets", () => {
     await cluster.until(`${pods}/web`, ({ status }) => status.phase === "Running");
     const { status } = await cluster.get("/api/v1/nodes/hollow-0");
     port = status.daemonEndpoints.kubeletEndpoint.Port;
+    host = status.addresses.find(({ type }: { type: string }) => type === "InternalIP").address;
   });
   after(() => server?.close());
 
@@ -160,7 +162,7 @@ describe("simulated kubelets", () => {
   ): Promise<{ status: number; type: string; location: string; text: string }> {
     return new Promise((resolve, reject) => {
       const headers = { authorization: `Bearer ${server.token}` };
-      const to = { host: "127.0.0.1", port, path, headers, rejectUnauthorized: false };
+      const to = { host, port, path, headers, rejectUnauthorized: false };
       const call = request(to, (response) => {
         let text = "";
         response.on("data", (chunk: Buffer) => (text += chunk.toString()));

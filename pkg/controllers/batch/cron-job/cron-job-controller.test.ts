@@ -29,9 +29,15 @@ const statusOf = async (name: string) => (await test.get(`${cronJobs}/${name}`))
 /** Ends a Job as the Job controller would. */
 async function endJob(at: TestRegistry, name: string, type: "Complete" | "Failed"): Promise<void> {
   const time = new Date(at.clock.now()).toISOString().replace(/\.\d+/, "");
-  const condition = { type, status: "True", lastProbeTime: time, lastTransitionTime: time };
+  const reached = type === "Complete" ? "SuccessCriteriaMet" : "FailureTarget";
+  const conditions = [reached, type].map((each) => ({
+    type: each,
+    status: "True",
+    lastProbeTime: time,
+    lastTransitionTime: time,
+  }));
   const completionTime = type === "Complete" ? { completionTime: time } : {};
-  const status = { startTime: time, conditions: [condition], ...completionTime };
+  const status = { startTime: time, conditions, ...completionTime };
   await at.patch(`${jobs}/${name}/status`, { status });
 }
 
