@@ -5,5 +5,6 @@ export {
   type KeyPair,
   type LeafOptions,
 } from "./certificates.ts";
-export { type RequestedNames, readRequest, signRequest } from "./requests.ts";
+export { readRequest, signRequest } from "./requests.ts";
+export type { RequestedNames } from "./x509-requests.ts";
 export { connectTls, TlsAgent } from "./tls-client.ts";

@@ -2,7 +2,7 @@ import "reflect-metadata";
 import { webcrypto } from "node:crypto";
 import * as x509 from "@peculiar/x509";
 import { type KeyPair, serialNumber } from "./certificates.ts";
-import { importSigningKey } from "./requests.ts";
+import { importSigningKey } from "./x509-requests.ts";
 
 interface RequestOptions {
   readonly commonName: string;
