@@ -49,6 +49,8 @@ export interface Credentials {
   readonly headersBelow: (prefix: string) => ReadonlyMap<string, readonly string[]>;
   /** Decoded path of the request. */
   readonly path: string;
+  /** Aborts when the client disconnects or the request times out; absent = never. Read only if needed. */
+  readonly signal?: AbortSignal;
 }
 
 /** Resolves to undefined for no opinion; throws for an invalid credential. */
@@ -69,6 +71,8 @@ export interface AuthorizationAttributes {
   /** Selectors of a list or watch; absent = none. */
   readonly fieldTerms?: readonly SelectorTerm[];
   readonly labelTerms?: readonly SelectorTerm[];
+  /** Aborts when the client disconnects or the request times out; absent = never. Read only if needed. */
+  readonly signal?: AbortSignal;
 }
 
 export interface Decision {

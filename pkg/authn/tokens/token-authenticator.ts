@@ -18,14 +18,18 @@ export class InvalidTokenError extends Error {
   override readonly name = "InvalidTokenError";
 }
 
+/** Lifetime of the request that waits for the result. */
+export type TokenCaller = Pick<Credentials, "signal">;
+
 export interface TokenAuthenticator {
   /**
    * Authenticates a token for the requested audiences. Returns undefined for a token of another kind.
-   * @throws InvalidTokenError
+   * @throws InvalidTokenError, or the reason of the caller's signal
    */
   authenticateToken(
     token: string,
     audiences: readonly string[],
+    caller: TokenCaller,
   ): Awaitable<TokenIdentity | undefined>;
 }
 
@@ -48,14 +52,18 @@ export class UnionTokenAuthenticator implements Authenticator {
   authenticate(credentials: Credentials): Awaitable<User | undefined> {
     const token = bearerToken(credentials) ?? webSocketToken(credentials, this.domain);
     if (token === undefined) return undefined;
-    return chainAwaitable(this.review(token, []), ({ identity }) => {
+    return chainAwaitable(this.review(token, [], credentials), ({ identity }) => {
       if (identity === undefined) throw unauthorized();
       return identity.user;
     });
   }
 
   /** Authenticates a token for `requested` audiences; none = those of the API server. */
-  review(token: string, requested: readonly string[]): Awaitable<TokenReviewResult> {
+  review(
+    token: string,
+    requested: readonly string[],
+    caller: TokenCaller,
+  ): Awaitable<TokenReviewResult> {
     const audiences = requested.length > 0 ? requested : this.audiences;
     const errors: string[] = [];
     const collectError = (error: unknown) => {
@@ -65,7 +73,7 @@ export class UnionTokenAuthenticator implements Authenticator {
     };
     const tryOne = (authenticator: TokenAuthenticator) => {
       const found = recoverAwaitable(
-        () => authenticator.authenticateToken(token, audiences),
+        () => authenticator.authenticateToken(token, audiences, caller),
         collectError,
       );
       return chainAwaitable(

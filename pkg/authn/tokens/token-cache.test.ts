@@ -33,26 +33,29 @@ describe("tokens in the TokenCache", () => {
   });
 
   it("are cached for the TTL, per audiences", async () => {
-    await tokens.authenticateToken("t", ["a"]);
+    await tokens.authenticateToken("t", ["a"], {});
     now += 999;
-    assert.equal(await tokens.authenticateToken("t", ["a"]), alice);
+    assert.equal(await tokens.authenticateToken("t", ["a"], {}), alice);
     assert.deepEqual(calls, ["t a"]);
-    await tokens.authenticateToken("t", ["b"]);
+    await tokens.authenticateToken("t", ["b"], {});
     now += 1;
-    await tokens.authenticateToken("t", ["a"]);
+    await tokens.authenticateToken("t", ["a"], {});
     assert.deepEqual(calls, ["t a", "t b", "t a"]);
   });
 
   it("are authenticated once if requests are concurrent", async () => {
-    await Promise.all([1, 2, 3].map(() => tokens.authenticateToken("t", [])));
+    await Promise.all([1, 2, 3].map(() => tokens.authenticateToken("t", [], {})));
     assert.equal(calls.length, 1);
   });
 
   it("are counted in metrics, with the duration of the request", async () => {
-    await Promise.all([tokens.authenticateToken("t", []), tokens.authenticateToken("t", [])]);
-    await tokens.authenticateToken("t", []);
+    await Promise.all([
+      tokens.authenticateToken("t", [], {}),
+      tokens.authenticateToken("t", [], {}),
+    ]);
+    await tokens.authenticateToken("t", [], {});
     respond = () => Promise.reject(new InvalidTokenError("expired"));
-    await assert.rejects(async () => tokens.authenticateToken("u", []), InvalidTokenError);
+    await assert.rejects(async () => tokens.authenticateToken("u", [], {}), InvalidTokenError);
     const count = (line: string) => recorded.filter((each) => each === line).length;
     assert.equal(count("request_total miss 1"), 3);
     assert.equal(count("request_total hit 1"), 1);
@@ -66,19 +69,19 @@ describe("tokens in the TokenCache", () => {
 
   it("expire by the failure TTL if unknown", async () => {
     respond = async () => undefined;
-    await tokens.authenticateToken("t", []);
+    await tokens.authenticateToken("t", [], {});
     now += 99;
-    assert.equal(await tokens.authenticateToken("t", []), undefined);
+    assert.equal(await tokens.authenticateToken("t", [], {}), undefined);
     assert.equal(calls.length, 1);
     now += 1;
     respond = async () => alice;
-    assert.equal(await tokens.authenticateToken("t", []), alice);
+    assert.equal(await tokens.authenticateToken("t", [], {}), alice);
   });
 
   it("are not cached after an error", async () => {
     respond = () => Promise.reject(new InvalidTokenError("expired"));
-    await assert.rejects(async () => tokens.authenticateToken("t", []), InvalidTokenError);
-    await assert.rejects(async () => tokens.authenticateToken("t", []), InvalidTokenError);
+    await assert.rejects(async () => tokens.authenticateToken("t", [], {}), InvalidTokenError);
+    await assert.rejects(async () => tokens.authenticateToken("t", [], {}), InvalidTokenError);
     assert.equal(calls.length, 2);
   });
 });
@@ -104,7 +107,7 @@ describe("WebhookTokenAuthenticator", () => {
     };
     const report = (error: unknown) => void reported.push(error);
     const options = { client, domain: kubernetes, version: "v1", report } as const;
-    return new WebhookTokenAuthenticator(options).authenticateToken("secret", audiences);
+    return new WebhookTokenAuthenticator(options).authenticateToken("secret", audiences, {});
   }
 
   const user = {

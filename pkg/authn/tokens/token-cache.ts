@@ -1,7 +1,7 @@
 import { hash, randomBytes } from "node:crypto";
-import { type Awaitable, type Clock, setBounded } from "#base";
+import { type Awaitable, type Clock, setBounded, SharedCalls } from "#base";
 import type { TokenCacheMetrics } from "./token-cache-metrics.ts";
-import type { TokenAuthenticator, TokenIdentity } from "./token-authenticator.ts";
+import type { TokenAuthenticator, TokenCaller, TokenIdentity } from "./token-authenticator.ts";
 
 export interface CacheOptions {
   readonly clock: Clock;
@@ -17,6 +17,7 @@ interface RemoteTokenAuthenticator {
   authenticateToken(
     token: string,
     audiences: readonly string[],
+    caller: { readonly signal: AbortSignal },
   ): Promise<TokenIdentity | undefined>;
 }
 
@@ -31,15 +32,15 @@ interface CachedResult {
 const capacity = 10_000;
 
 /**
- * Caches token authentications for a short time and coalesces concurrent requests with the same token. Does
- * not cache errors. Cache keys are digests keyed with a random secret of the process, so that memory does
+ * Caches token authentications for a short time and coalesces concurrent requests with the same token. An
+ * authentication is aborted when all requests that wait for it have been. Does not cache errors. Cache keys are digests keyed with a random secret of the process, so that memory does
  * not reveal tokens.
  */
 export class TokenCache implements TokenAuthenticator {
   private readonly successes = new Map<string, CachedResult>();
   private readonly failures = new Map<string, CachedResult>();
   /** Authentications in flight, by digest. */
-  private readonly pending = new Map<string, Promise<TokenIdentity | undefined>>();
+  private readonly pending = new SharedCalls<TokenIdentity | undefined>();
   /** Secret of the process that keys the digests. */
   private readonly secret = randomBytes(32).toString("base64");
 
@@ -51,6 +52,7 @@ export class TokenCache implements TokenAuthenticator {
   authenticateToken(
     token: string,
     audiences: readonly string[],
+    caller: TokenCaller,
   ): Awaitable<TokenIdentity | undefined> {
     const { clock, metrics } = this.options;
     const start = clock.monotonic();
@@ -61,11 +63,11 @@ export class TokenCache implements TokenAuthenticator {
       metrics.recordRequest("hit", clock.monotonic() - start);
       return cached.identity;
     }
-    let call = this.pending.get(digest);
-    if (call === undefined) {
-      call = this.fetch(digest, token, audiences).finally(() => this.pending.delete(digest));
-      this.pending.set(digest, call);
-    }
+    const call = this.pending.join(digest, caller.signal, (signal) => {
+      this.successes.delete(digest);
+      this.failures.delete(digest);
+      return this.fetch(digest, () => this.inner.authenticateToken(token, audiences, { signal }));
+    });
     return metrics
       .whileBlocked(call)
       .finally(() => metrics.recordRequest("miss", clock.monotonic() - start));
@@ -74,14 +76,11 @@ export class TokenCache implements TokenAuthenticator {
   /** Authenticates the token, and caches the result unless it is an error. */
   private async fetch(
     digest: string,
-    token: string,
-    audiences: readonly string[],
+    authenticate: () => Promise<TokenIdentity | undefined>,
   ): Promise<TokenIdentity | undefined> {
-    this.successes.delete(digest);
-    this.failures.delete(digest);
     const { clock, metrics, successTtlMs, failureTtlMs = 0 } = this.options;
     const start = clock.monotonic();
-    const identity = await metrics.whileFetching(this.inner.authenticateToken(token, audiences));
+    const identity = await metrics.whileFetching(authenticate());
     const isUnknown = identity === undefined;
     const ttlMs = isUnknown ? failureTtlMs : successTtlMs;
     const results = isUnknown ? this.failures : this.successes;

@@ -6,10 +6,10 @@ import type { TokenReviewResult, UnionTokenAuthenticator } from "./token-authent
 /** TokenReview: authenticates a token for another server. */
 export function tokenReview(tokens: UnionTokenAuthenticator): CreateHandler {
   return {
-    handle: async ({ object }) => {
+    handle: async ({ object, request }) => {
       const { token = "", audiences = [] } = object.spec;
       if (token === "") throw badRequest("token is required for TokenReview in authentication");
-      const { identity, errors } = await tokens.review(token, audiences);
+      const { identity, errors } = await tokens.review(token, audiences, request.context);
       return { ...object, status: identity ? authenticated(identity) : rejected(errors) };
     },
   };

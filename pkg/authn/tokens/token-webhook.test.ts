@@ -10,7 +10,7 @@ describe("the token webhook's answer", () => {
       domain: kubernetes,
       version: "v1",
       report: () => {},
-    }).authenticateToken("t", ["api"]);
+    }).authenticateToken("t", ["api"], {});
   const typed = { kind: "TokenReview", apiVersion: "authentication.k8s.io/v1" };
   const status = { authenticated: true, user: { username: "ann" } };
   const withUser = (more: object) => ({

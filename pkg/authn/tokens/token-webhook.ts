@@ -9,6 +9,7 @@ import {
 import {
   type TokenAuthenticator,
   InvalidTokenError,
+  type TokenCaller,
   type TokenIdentity,
 } from "./token-authenticator.ts";
 
@@ -28,8 +29,10 @@ export class WebhookTokenAuthenticator implements TokenAuthenticator {
   async authenticateToken(
     token: string,
     audiences: readonly string[],
+    { signal }: TokenCaller,
   ): Promise<TokenIdentity | undefined> {
-    const { authenticated, error, user, named } = await this.review(token, audiences);
+    const spec = { token, audiences };
+    const { authenticated, error, user, named } = await this.review(spec, signal);
     if (!authenticated) {
       if (error !== "") throw new InvalidTokenError(error);
       return undefined;
@@ -40,18 +43,18 @@ export class WebhookTokenAuthenticator implements TokenAuthenticator {
     return common.length === 0 ? undefined : { user, audiences: common };
   }
 
-  /** @throws InvalidTokenError if the call fails; TokenReviews report the error */
-  private async review(token: string, audiences: readonly string[]): Promise<ReviewedToken> {
+  /** @throws InvalidTokenError if the call fails, which TokenReviews report; or the signal's reason */
+  private async review(spec: object, signal: AbortSignal | undefined): Promise<ReviewedToken> {
     const { client, domain, version, report } = this.options;
     const review = {
       kind: "TokenReview",
       apiVersion: resolve(`authentication.{api}/${version}`, domain),
       metadata: { creationTimestamp: null },
-      spec: { token, audiences },
+      spec,
       status: { user: {} },
     };
     try {
-      return reviewedToken(reviewStatus(await client.post(review), review));
+      return reviewedToken(reviewStatus(await client.post(review, signal), review));
     } catch (error) {
       if (!(error instanceof WebhookFault)) throw error;
       report(error);

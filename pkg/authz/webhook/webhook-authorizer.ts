@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { type Clock, setBounded, printJson } from "#base";
+import { type Clock, setBounded, SharedCalls, printJson } from "#base";
 import type { Program } from "#cel";
 import { type Domain, resolve } from "#meta";
 import {
@@ -48,7 +48,7 @@ const maxCachedLength = 10_000;
 export class WebhookAuthorizer implements Authorizer {
   private readonly decisions = new Map<string, CachedDecision>();
   /** Pending calls by key: concurrent equal requests share one call. */
-  private readonly pendingCalls = new Map<string, Promise<Decision>>();
+  private readonly pendingCalls = new SharedCalls<Decision>();
 
   constructor(private readonly options: WebhookAuthorizerOptions) {}
 
@@ -65,15 +65,10 @@ export class WebhookAuthorizer implements Authorizer {
     if (cached !== undefined && cached.until > this.options.clock.monotonic()) {
       return cached.decision;
     }
-    let call = this.pendingCalls.get(key);
-    if (call === undefined) {
-      const isCacheable = lengthOf(attributes) < maxCachedLength;
-      call = this.review(spec, isCacheable ? key : undefined).finally(() =>
-        this.pendingCalls.delete(key),
-      );
-      this.pendingCalls.set(key, call);
-    }
-    return call;
+    const isCacheable = lengthOf(attributes) < maxCachedLength;
+    return this.pendingCalls.join(key, attributes.signal, (signal) =>
+      this.review(spec, isCacheable ? key : undefined, signal),
+    );
   }
 
   rules(): KnownRules {
@@ -81,7 +76,11 @@ export class WebhookAuthorizer implements Authorizer {
     return { rules: [], incomplete: true, error };
   }
 
-  private async review(spec: ReviewSpec, key: string | undefined): Promise<Decision> {
+  private async review(
+    spec: ReviewSpec,
+    key: string | undefined,
+    signal: AbortSignal,
+  ): Promise<Decision> {
     const { client, clock, domain, version, authorizedMs, unauthorizedMs, report } = this.options;
     const review = {
       kind: "SubjectAccessReview",
@@ -92,7 +91,7 @@ export class WebhookAuthorizer implements Authorizer {
     };
     let decision: Decision;
     try {
-      decision = decisionOf(reviewStatus(await client.post(review), review));
+      decision = decisionOf(reviewStatus(await client.post(review, signal), review));
     } catch (error) {
       if (!(error instanceof WebhookFault)) throw error;
       report(error);

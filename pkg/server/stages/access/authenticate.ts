@@ -1,7 +1,7 @@
 import { hasSpacedToken } from "#authn";
 import { realClock, recoverAwaitable, chainAwaitable } from "#base";
 import { StatusError, unauthorized } from "#meta";
-import type { User } from "#request";
+import type { Credentials, User } from "#request";
 import { auditRefusal } from "../audit.ts";
 import { warningHeaders } from "../../response/response-writer.ts";
 import type { Stage } from "../middleware-chain.ts";
@@ -17,7 +17,15 @@ export function authenticate(parts: ServerParts): Stage<Arrived & Parsed, Authen
       const { exchange, info } = state;
       const { authorization, certificate } = exchange;
       const headersBelow = (prefix: string) => exchange.headersBelow(prefix);
-      const credentials = { authorization, certificate, headersBelow, path: info.path };
+      const credentials: Credentials = {
+        authorization,
+        certificate,
+        headersBelow,
+        path: info.path,
+        get signal() {
+          return exchange.signal;
+        },
+      };
       if (certificate === undefined && hasSpacedToken(credentials)) {
         const [warning = ""] = warningHeaders([spacedTokenWarning]);
         exchange.response.addHeader("warning", warning);
@@ -28,6 +36,7 @@ export function authenticate(parts: ServerParts): Stage<Arrived & Parsed, Authen
       const record = (result: { readonly user: User } | "failure" | "error") =>
         metrics.access.authenticated(result, (performance.now() - started) / 1000);
       const onError = (error: unknown) => {
+        if (exchange.reason !== undefined) throw exchange.reason;
         if (error instanceof StatusError) rejection = error;
         else {
           outcome = "error";

@@ -25,7 +25,14 @@ export function authorize({
   return {
     name: "authorize",
     run: ({ state: { exchange, record, info, user, query, trail } }, next) => {
-      const attributes = { user, request: info, ...selectorsOf(info, query) };
+      const attributes: AuthorizationAttributes = {
+        user,
+        request: info,
+        ...selectorsOf(info, query),
+        get signal() {
+          return exchange.signal;
+        },
+      };
       const started = performance.now();
       return chainAwaitable(authorizer.authorize(attributes), (decision) => {
         metrics.access.authorized(decision, (performance.now() - started) / 1000);

@@ -65,7 +65,11 @@ async function permitted(
   }
   for (const part of parts) {
     const request = permissionOf(part, options.domain);
-    const { verdict, reason } = await options.authorizer.authorize({ user, request });
+    const { verdict, reason } = await options.authorizer.authorize({
+      user,
+      request,
+      signal: exchange.signal,
+    });
     if (verdict !== "allow") throw accessDenied({ user, request }, reason);
   }
   return userOf(subject, parts);
