@@ -55,6 +55,7 @@ export { parseJsonText } from "./text/parse-json.ts";
 export { unifiedDiff } from "./text/unified-diff.ts";
 export { CacheBudget, type Evictable } from "./collections/cache-budget.ts";
 export { abortable } from "./async/abortable.ts";
+export { JsonTypeFault, TypedFields } from "./value/typed-fields.ts";
 export { SharedCalls } from "./async/shared-calls.ts";
 export { bufferWhileParserPaused } from "./network/http1-over-tls.ts";
 export { AsyncQueue } from "./async/queue.ts";

@@ -1,5 +1,5 @@
 import type { CustomResourceDefinition } from "#api";
-import { heldDuring, isJsonObject, type JsonObject, randomUuid } from "#base";
+import { heldDuring, isJsonObject, type JsonObject, randomUuid, TypedFields } from "#base";
 import { type ObjectConversion, plainFailure, printJson, resolve } from "#meta";
 import { serviceReader } from "#registry";
 import { CallFault, callWebhook, noTracer, webhookPlace } from "#request";
@@ -116,20 +116,20 @@ interface Expected {
 function convertedObjects(review: unknown, expected: Expected): readonly unknown[] {
   if (!isJsonObject(review)) throw new CallFault("no response provided");
   checkTypeMeta(review, expected);
-  const { response } = review;
-  if (!isJsonObject(response)) throw new CallFault("no response provided");
-  const { uid, result, convertedObjects: objects } = response;
+  const fields = TypedFields.of(review, expected.kind);
+  if (!fields.has("response")) throw new CallFault("no response provided");
+  const response = fields.object("response");
+  const [uid, result] = [response.text("uid"), response.object("result")];
+  const [status, message] = [result.text("status"), result.text("message")];
+  const objects = response.list("convertedObjects");
   if (expected.uid !== undefined && uid !== expected.uid) {
-    const got = JSON.stringify(typeof uid === "string" ? uid : "");
+    const got = JSON.stringify(uid);
     throw new CallFault(`expected response.uid=${JSON.stringify(expected.uid)}, got ${got}`);
   }
-  const { status, message } = isJsonObject(result) ? result : {};
   if (status !== "Success") {
-    if (typeof message === "string" && message !== "") throw new CallFault(message);
-    const said = typeof status === "string" ? status : "";
-    throw new CallFault(`response.result.status was '${said}', not 'Success'`);
+    throw new CallFault(message || `response.result.status was '${status}', not 'Success'`);
   }
-  return Array.isArray(objects) ? objects : [];
+  return objects;
 }
 
 /** @throws CallFault if the response is of another kind or version, of client-go's decoder if it knows it */

@@ -1,4 +1,7 @@
-/** Decodes the discovery documents of other servers; malformed entries are omitted. */
+/**
+ * Decodes the discovery documents of other servers. A field of another type is a fault of the document;
+ * entries whose names or scopes are not those of an API are omitted.
+ */
 import { isJsonObject, type JsonObject, yieldEvery } from "#base";
 import { groupVersionOf } from "#meta";
 import { JsonSpan, JsonSpanError } from "../download/json-span.ts";
@@ -8,11 +11,18 @@ import type {
   SubresourceDiscovery,
 } from "./version-discovery.ts";
 
-/** Decodes an APIGroupDiscoveryList, v2 or v2beta1; a null document has no items. */
+/**
+ * Decodes an APIGroupDiscoveryList, v2 or v2beta1.
+ * @throws JsonSpanError if the document is another one, or has a field of another type
+ */
 export async function decodeAggregated(body: Buffer): Promise<DiscoveredVersions> {
   const found = new Map<string, readonly ResourceDiscovery[]>();
   const maybeYield = yieldEvery();
   const list = await JsonSpan.of(body).members();
+  const kind = textOf(list.get("kind")?.parse());
+  if (kind !== "APIGroupDiscoveryList") {
+    throw new JsonSpanError(`expected an APIGroupDiscoveryList, not ${kind || "a document"}`);
+  }
   for (const item of (await list.get("items")?.elements()) ?? []) {
     const group = await item.members();
     const name = textOf(objectOf(group.get("metadata")?.parse())["name"]);
@@ -120,7 +130,7 @@ function legacyResource(from: JsonObject, below: readonly JsonObject[]): Resourc
   });
   return resourceOf(textOf(from["name"]), {
     responseKind: kindOf(from),
-    scope: from["namespaced"] === true ? "Namespaced" : "Cluster",
+    scope: isTrue(from["namespaced"]) ? "Namespaced" : "Cluster",
     singularResource: textOf(from["singularName"]),
     verbs: textsOf(from["verbs"]),
     ...namesOf(from),
@@ -162,17 +172,33 @@ function isPathSegment(name: string): boolean {
 }
 
 function objectOf(value: unknown): JsonObject {
-  return isJsonObject(value) ? value : {};
+  const object = value ?? {};
+  if (isJsonObject(object)) return object;
+  throw wrongType("an object");
 }
 
 function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
+  const list = value ?? [];
+  if (Array.isArray(list)) return list;
+  throw wrongType("an array");
 }
 
 function textOf(value: unknown): string {
-  return typeof value === "string" ? value : "";
+  const text = value ?? "";
+  if (typeof text === "string") return text;
+  throw wrongType("a string");
 }
 
 function textsOf(value: unknown): readonly string[] {
-  return listOf(value).filter((each) => typeof each === "string");
+  return listOf(value).map(textOf);
+}
+
+function isTrue(value: unknown): boolean {
+  const flag = value ?? false;
+  if (typeof flag === "boolean") return flag;
+  throw wrongType("a boolean");
+}
+
+function wrongType(expected: string): JsonSpanError {
+  return new JsonSpanError(`a field of the discovery document is not ${expected}`);
 }

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "#base";
+import { JsonTypeFault, TypedFields } from "#base";
 import type { Claims } from "../jwt/jwt.ts";
 import { InvalidTokenError } from "../tokens/token-authenticator.ts";
 
@@ -17,24 +17,37 @@ interface ClaimSource {
  */
 export function sourceOf(claims: Claims, claim: string): ClaimSource | undefined {
   if (Object.hasOwn(claims, claim) || claims["_claim_names"] === undefined) return undefined;
-  const names = fieldsOf(claims["_claim_names"]);
-  if (names === undefined)
-    throw new InvalidTokenError("oidc: error parsing distributed claim names");
+  const root = TypedFields.of(claims, "claims");
+  const names = parsed("error parsing distributed claim names", () => root.textMap("_claim_names"));
   if (claims["_claim_sources"] === undefined) throw new InvalidTokenError("oidc: no claim sources");
-  const sources = fieldsOf(claims["_claim_sources"]);
-  if (sources === undefined) throw new InvalidTokenError("oidc: could not parse claim sources");
-  const name = Object.hasOwn(names, claim) ? names[claim] : undefined;
-  if (typeof name !== "string") return undefined;
-  const source = Object.hasOwn(sources, name) ? fieldsOf(sources[name]) : undefined;
+  const sources = parsed("could not parse claim sources", () => endpointsIn(root));
+  const name = names.get(claim);
+  if (name === undefined) return undefined;
+  const source = sources.get(name);
   if (source === undefined) {
     const detail = `contained a source ${name} missing in _claims_sources`;
     throw new InvalidTokenError(`oidc: id token _claim_names ${detail}`);
   }
-  const { endpoint, access_token: accessToken } = source;
-  if (typeof endpoint !== "string" || endpoint === "") return undefined;
-  return { url: endpoint, accessToken: typeof accessToken === "string" ? accessToken : "" };
+  return source.url === "" ? undefined : source;
 }
 
-function fieldsOf(value: unknown): JsonObject | undefined {
-  return isJsonObject(value) ? value : undefined;
+function endpointsIn(claims: TypedFields): ReadonlyMap<string, ClaimSource> {
+  const sources = claims.object("_claim_sources");
+  return new Map(
+    sources.keys().map((name) => {
+      const source = sources.object(name);
+      source.text("JWT");
+      return [name, { url: source.text("endpoint"), accessToken: source.text("access_token") }];
+    }),
+  );
+}
+
+/** @throws InvalidTokenError with the type that does not match */
+function parsed<T>(failure: string, parse: () => T): T {
+  try {
+    return parse();
+  } catch (error) {
+    if (!(error instanceof JsonTypeFault)) throw error;
+    throw new InvalidTokenError(`oidc: ${failure}: ${error.message}`);
+  }
 }

@@ -1,4 +1,4 @@
-import type { Clock } from "#base";
+import { type Clock, TypedFields } from "#base";
 import type { VerifyingKey } from "../jwt/signing-keys.ts";
 import { webKeys } from "./json-web-keys.ts";
 
@@ -17,6 +17,8 @@ export interface IssuerKeysOptions {
 const minFetchIntervalMs = 2_000;
 /** Minimum interval after a failed fetch. */
 const minRetryIntervalMs = 10_000;
+/** Fields of a discovery document that are decoded by their type, but not used. */
+const unusedFields = ["authorization_endpoint", "token_endpoint", "userinfo_endpoint"];
 /** TTL of keys, after which withdrawn ones are dropped. */
 const ttlMs = 10 * 60_000;
 
@@ -82,12 +84,15 @@ export class IssuerKeys {
   private async discover(): Promise<string> {
     const { issuer, discoveryUrl, fetch } = this.options;
     const below = `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`;
-    const document = (await fetch(discoveryUrl || below)) ?? {};
-    const { issuer: ofDocument, jwks_uri: url } = document as Readonly<Record<string, unknown>>;
+    const answer = await fetch(discoveryUrl || below);
+    const document = TypedFields.of(answer, "oidc.providerJSON", { ignoresCase: true });
+    const [ofDocument, url] = [document.text("issuer"), document.text("jwks_uri")];
+    for (const name of unusedFields) document.text(name);
+    document.texts("id_token_signing_alg_values_supported");
     if (ofDocument !== issuer) {
-      throw new Error(`the discovery document of ${issuer} has issuer ${String(ofDocument)}`);
+      throw new Error(`the discovery document of ${issuer} has issuer ${ofDocument}`);
     }
-    if (typeof url !== "string" || !URL.canParse(url) || new URL(url).protocol !== "https:") {
+    if (!URL.canParse(url) || new URL(url).protocol !== "https:") {
       throw new Error(`the discovery document of ${issuer} has no https URL in jwks_uri`);
     }
     return url;

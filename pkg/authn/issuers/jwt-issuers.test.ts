@@ -277,10 +277,12 @@ describe("tokens of JWT issuers", () => {
       { ...jwk, n: "AQAB" },
       { kty: "EC", crv: "secp256k1", x: "AA", y: "AA" },
       null,
-      "key",
     ];
     assert.deepEqual(webKeys({ keys: odd }, ["RS256", "HS256", "ES256"]), []);
     const [key, ...more] = webKeys({ keys: [{ ...jwk, kid: "a" }] }, ["RS256"]);
     assert.deepEqual([key?.id, key?.algorithm, more.length], ["a", "RS256", 0]);
+    for (const undecodable of ["key", { ...jwk, kid: 5 }]) {
+      assert.throws(() => webKeys({ keys: [jwk, undecodable] }, ["RS256"]), /cannot unmarshal/);
+    }
   });
 });

@@ -1,11 +1,6 @@
+import type { TypedFields } from "#base";
 import { type Domain, resolve } from "#meta";
-import {
-  reviewStatus,
-  type TypedFields,
-  type User,
-  type WebhookClient,
-  WebhookFault,
-} from "#request";
+import { decodeReviewStatus, type User, type WebhookClient, WebhookFault } from "#request";
 import {
   type TokenAuthenticator,
   InvalidTokenError,
@@ -54,7 +49,7 @@ export class WebhookTokenAuthenticator implements TokenAuthenticator {
       status: { user: {} },
     };
     try {
-      return reviewedToken(reviewStatus(await client.post(review, signal), review));
+      return decodeReviewStatus(await client.post(review, signal), review, reviewedToken);
     } catch (error) {
       if (!(error instanceof WebhookFault)) throw error;
       report(error);
@@ -71,7 +66,7 @@ interface ReviewedToken {
   readonly named: readonly string[];
 }
 
-/** @throws WebhookFault for a field of another type, also if the token is not authenticated */
+/** @throws JsonTypeFault for a field of another type, also if the token is not authenticated */
 function reviewedToken(status: TypedFields): ReviewedToken {
   const user = status.object("user");
   const extra = user.object("extra");

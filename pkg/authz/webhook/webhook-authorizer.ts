@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { type Clock, setBounded, SharedCalls, printJson } from "#base";
+import { type Clock, setBounded, SharedCalls, printJson, type TypedFields } from "#base";
 import type { Program } from "#cel";
 import { type Domain, resolve } from "#meta";
 import {
@@ -8,8 +8,7 @@ import {
   type Decision,
   type KnownRules,
   type SelectorTerm,
-  reviewStatus,
-  type TypedFields,
+  decodeReviewStatus,
   type WebhookClient,
   WebhookFault,
 } from "#request";
@@ -91,7 +90,7 @@ export class WebhookAuthorizer implements Authorizer {
     };
     let decision: Decision;
     try {
-      decision = decisionOf(reviewStatus(await client.post(review, signal), review));
+      decision = decodeReviewStatus(await client.post(review, signal), review, decisionOf);
     } catch (error) {
       if (!(error instanceof WebhookFault)) throw error;
       report(error);

@@ -1,4 +1,12 @@
-import { type Clock, heldDuring, parseJsonText, printJson } from "#base";
+import {
+  type Clock,
+  heldDuring,
+  isJsonObject,
+  JsonTypeFault,
+  parseJsonText,
+  printJson,
+  TypedFields,
+} from "#base";
 import {
   type Domain,
   genericFailure,
@@ -57,11 +65,6 @@ interface Named {
   readonly apiVersion?: string;
 }
 
-interface WireList {
-  readonly metadata: { readonly resourceVersion?: string; readonly continue?: string };
-  readonly items: readonly unknown[] | null;
-}
-
 interface Call {
   readonly method: string;
   readonly path: string;
@@ -110,11 +113,15 @@ export class HttpClient implements Client {
       accept: this.acceptHeader("PartialObjectMetadataList", metadataOnly),
       signal,
     });
-    const { metadata, items } = parseExactJson(text) as WireList;
+    const list = TypedFields.of(parseExactJson(text), `${resource.kind}List`);
+    if (!list.has("metadata") || list.text("kind") === "Status") {
+      throw new JsonTypeFault(`the response is no ${resource.kind}List`);
+    }
+    const metadata = list.object("metadata");
     return {
-      items: (items ?? []).map((item) => withoutTypeMeta<T>(item)),
-      resourceVersion: metadata.resourceVersion ?? "",
-      continueToken: metadata.continue ?? "",
+      items: list.list("items").map((item) => withoutTypeMeta<T>(item)),
+      resourceVersion: metadata.text("resourceVersion"),
+      continueToken: metadata.text("continue"),
     };
   }
 
@@ -275,6 +282,7 @@ function statusIn(text: string): Status | undefined {
 }
 
 function withoutTypeMeta<T extends ApiObject>(value: unknown): T {
+  if (!isJsonObject(value)) throw new JsonTypeFault("the response is no object");
   const { kind: _kind, apiVersion: _version, ...object } = value as Named & T;
   return object as unknown as T;
 }

@@ -1,4 +1,4 @@
-import { parseJsonText } from "#base";
+import { JsonTypeFault, parseJsonText, TypedFields } from "#base";
 import { type Domain, groupVersionOf, resolve } from "#meta";
 import type { DiscoveredResource, Discovery } from "../contract.ts";
 import type { HttpResponse } from "./transport.ts";
@@ -15,42 +15,6 @@ interface DiscoveryRequest {
 }
 
 type Send = (request: DiscoveryRequest) => Promise<DiscoveryResponse>;
-
-interface GroupDiscoveries {
-  readonly kind: string;
-  readonly items?: readonly {
-    readonly metadata?: { readonly name?: string };
-    readonly versions?: readonly VersionDiscovery[];
-  }[];
-}
-
-interface VersionDiscovery {
-  readonly version: string;
-  readonly freshness?: string;
-  readonly resources?: readonly {
-    readonly resource: string;
-    readonly scope: string;
-    readonly verbs: readonly string[];
-    readonly responseKind?: { readonly kind: string };
-    readonly subresources?: readonly { readonly subresource: string }[];
-  }[];
-}
-
-interface GroupList {
-  readonly groups?: readonly {
-    readonly name: string;
-    readonly versions: readonly { readonly version: string }[];
-  }[];
-}
-
-interface ResourceList {
-  readonly resources?: readonly {
-    readonly name: string;
-    readonly namespaced: boolean;
-    readonly kind: string;
-    readonly verbs: readonly string[];
-  }[];
-}
 
 interface GroupVersion {
   readonly group: string;
@@ -85,11 +49,15 @@ export class HttpDiscovery {
       path,
       accept: `${aggregatedType},application/json`,
     });
-    const document = parseJsonText(text) as GroupDiscoveries;
-    if (document.kind === "APIGroupDiscoveryList") return aggregated(document);
-    return path === "/api"
-      ? this.legacy([{ group: "", version: "v1" }])
-      : this.legacy(groupVersionsOf(document as GroupList));
+    const document = documentIn(text, "APIGroupList");
+    if (document.text("kind") === "APIGroupDiscoveryList") return aggregated(document);
+    if (path === "/api") return this.legacy([{ group: "", version: "v1" }]);
+    if (document.text("kind") !== "APIGroupList") {
+      throw new JsonTypeFault(
+        `${path} is no APIGroupList, but ${document.text("kind") || "untyped"}`,
+      );
+    }
+    return this.legacy(groupVersionsOf(document));
   }
 
   private async legacy(groupVersions: readonly GroupVersion[]): Promise<DiscoveredPart> {
@@ -99,8 +67,13 @@ export class HttpDiscovery {
       const path = group === "" ? `/api/${version}` : `/apis/${group}/${version}`;
       try {
         const { text } = await this.send({ method: "GET", path });
-        const list = parseJsonText(text) as ResourceList;
-        const all = list.resources ?? [];
+        const list = documentIn(text, "APIResourceList");
+        const all = list.objects("resources").map((each) => ({
+          name: each.text("name"),
+          namespaced: each.boolean("namespaced"),
+          kind: each.text("kind"),
+          verbs: each.texts("verbs"),
+        }));
         for (const { name: plural, namespaced, kind, verbs } of all) {
           if (plural.includes("/")) continue;
           const subresources = all.flatMap(({ name }) =>
@@ -116,30 +89,40 @@ export class HttpDiscovery {
   }
 }
 
-function aggregated({ items = [] }: GroupDiscoveries): DiscoveredPart {
+function documentIn(text: string, type: string): TypedFields {
+  return TypedFields.of(parseJsonText(text), type);
+}
+
+function aggregated(document: TypedFields): DiscoveredPart {
   const resources: DiscoveredResource[] = [];
   const failures: (readonly [string, string])[] = [];
-  for (const { metadata, versions = [] } of items) {
-    const group = metadata?.name ?? "";
-    for (const { version, freshness, resources: served = [] } of versions) {
+  for (const item of document.objects("items")) {
+    const group = item.object("metadata").text("name");
+    for (const of of item.objects("versions")) {
+      const version = of.text("version");
       const groupVersion = groupVersionOf(group, version);
-      if (freshness === "Stale") {
+      if (of.text("freshness") === "Stale") {
         failures.push([groupVersion, `stale GroupVersion discovery: ${groupVersion}`]);
       }
-      for (const each of served) {
-        const { resource: plural, verbs } = each;
-        const namespaced = each.scope === "Namespaced";
-        const kind = each.responseKind?.kind ?? "";
-        const subresources = (each.subresources ?? []).map(({ subresource }) => subresource);
-        resources.push({ group, version, plural, kind, namespaced, verbs, subresources });
+      for (const each of of.objects("resources")) {
+        resources.push({
+          group,
+          version,
+          plural: each.text("resource"),
+          kind: each.object("responseKind").text("kind"),
+          namespaced: each.text("scope") === "Namespaced",
+          verbs: each.texts("verbs"),
+          subresources: each.objects("subresources").map((below) => below.text("subresource")),
+        });
       }
     }
   }
   return { resources, failures };
 }
 
-function groupVersionsOf({ groups = [] }: GroupList): readonly GroupVersion[] {
-  return groups.flatMap(({ name, versions }) =>
-    versions.map(({ version }) => ({ group: name, version })),
-  );
+function groupVersionsOf(document: TypedFields): readonly GroupVersion[] {
+  return document.objects("groups").flatMap((item) => {
+    const group = item.text("name");
+    return item.objects("versions").map((each) => ({ group, version: each.text("version") }));
+  });
 }

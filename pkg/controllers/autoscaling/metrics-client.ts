@@ -1,4 +1,5 @@
-import type { ApiObject, Client } from "#client";
+import { JsonTypeFault, TypedFields } from "#base";
+import type { Client } from "#client";
 import { genericFailure, parseDuration, Quantity, resolve, StatusError } from "#meta";
 import type { ObjectReference } from "./autoscaling-kinds.ts";
 
@@ -14,22 +15,6 @@ export interface PodMetric {
 
 /** Samples by name of the pod. */
 export type PodMetrics = Map<string, PodMetric>;
-
-interface ResourceMetrics extends ApiObject {
-  readonly timestamp?: string;
-  readonly window?: string;
-  readonly containers?: readonly {
-    readonly name: string;
-    readonly usage?: Readonly<Record<string, string>>;
-  }[];
-}
-
-interface MetricValue {
-  readonly describedObject?: { readonly name?: string };
-  readonly timestamp?: string;
-  readonly windowSeconds?: number;
-  readonly value: string;
-}
 
 /** Window of custom metrics without `windowSeconds`. */
 const defaultWindowMs = 60_000;
@@ -49,21 +34,18 @@ export class MetricsClient {
     const { namespace, selector: labelSelector, container } = of;
     const group = resolve("metrics.{api}", this.client.domain);
     const path = ["apis", group, "v1beta1", "namespaces", namespace, "pods"];
-    const { items = [] } = await this.read<ResourceMetrics>(path, { labelSelector }).catch(
-      (error: unknown) => {
-        const text = clientText(error, `get pods.${group}`);
-        throw new Error(`unable to fetch metrics from resource metrics API: ${text}`);
-      },
-    );
+    const items = await this.read(path, { labelSelector }, podUsageIn).catch((error: unknown) => {
+      const text = clientText(error, `get pods.${group}`);
+      throw new Error(`unable to fetch metrics from resource metrics API: ${text}`);
+    });
     if (items.length === 0) throw new Error("no metrics returned from resource metrics API");
     const found: PodMetrics = new Map();
-    for (const { metadata, timestamp = "", window = "0s", containers = [] } of items) {
-      const counted =
-        container === "" ? containers : containers.filter(({ name }) => name === container);
-      const usages = counted.map(({ usage }) => usage?.[resource]);
+    for (const { name, at, windowMs, containers } of items) {
+      const counted = containers.filter((each) => container === "" || each.name === container);
+      const usages = counted.map(({ usage }) => usage.get(resource));
       if (usages.length === 0 || usages.includes(undefined)) continue;
-      const value = usages.reduce((sum, usage) => sum + milliValue(usage!), 0);
-      found.set(metadata.name, { value, at: Date.parse(timestamp), windowMs: durationMs(window) });
+      const value = usages.reduce<number>((sum, usage) => sum + usage!, 0);
+      found.set(name, { value, at, windowMs });
     }
     return found;
   }
@@ -77,13 +59,7 @@ export class MetricsClient {
     const path = ["namespaces", namespace, "pods", "*", metric];
     const items = await this.custom(path, { labelSelector, metricLabelSelector });
     if (items.length === 0) throw new Error("no metrics returned from custom metrics API");
-    return new Map(
-      items.map(({ describedObject, timestamp = "", windowSeconds, value }) => {
-        const windowMs = windowSeconds === undefined ? defaultWindowMs : windowSeconds * 1000;
-        const sample = { value: milliValue(value), at: Date.parse(timestamp), windowMs };
-        return [describedObject?.name ?? "", sample];
-      }),
-    );
+    return new Map(items.map(({ name, ...sample }) => [name, sample]));
   }
 
   /** A custom metric of one object, in thousandths. */
@@ -115,7 +91,7 @@ export class MetricsClient {
       const text = `the custom metrics API returned no metrics`;
       throw new Error(`unable to fetch metrics from custom metrics API: ${text}`);
     }
-    return milliValue(first.value);
+    return first.value;
   }
 
   /** All values of an external metric, in thousandths. */
@@ -126,39 +102,82 @@ export class MetricsClient {
     const { namespace, metricSelector: labelSelector } = of;
     const group = resolve("external.metrics.{api}", this.client.domain);
     const path = ["apis", group, "v1beta1", "namespaces", namespace, metric];
-    const { items = [] } = await this.read<MetricValue>(path, { labelSelector }).catch(
-      (error: unknown) => {
-        const text = clientText(error, `get ${metric}.${group}`);
-        throw new Error(`unable to fetch metrics from external metrics API: ${text}`);
-      },
-    );
-    if (items.length === 0) throw new Error("no metrics returned from external metrics API");
-    return items.map(({ value }) => milliValue(value));
+    const values = await this.read(path, { labelSelector }, valueIn).catch((error: unknown) => {
+      const text = clientText(error, `get ${metric}.${group}`);
+      throw new Error(`unable to fetch metrics from external metrics API: ${text}`);
+    });
+    if (values.length === 0) throw new Error("no metrics returned from external metrics API");
+    return values;
   }
 
-  private async custom(path: readonly string[], query: Readonly<Record<string, string>>) {
+  private custom(path: readonly string[], query: Readonly<Record<string, string>>) {
     const group = resolve("custom.metrics.{api}", this.client.domain);
-    const { items = [] } = await this.read<MetricValue>(
-      ["apis", group, "v1beta2", ...path],
-      query,
-    ).catch((error: unknown) => {
+    const segments = ["apis", group, "v1beta2", ...path];
+    return this.read(segments, query, customMetricIn).catch((error: unknown) => {
       const text = clientText(error, `get ${path.slice(2).join("/")}.${group}`);
       throw new Error(`unable to fetch metrics from custom metrics API: ${text}`);
     });
-    return items;
   }
 
+  /** The decoded items of a list. @throws JsonTypeFault for an answer that is no such list */
   private async read<T>(
     path: readonly string[],
     query: Readonly<Record<string, string>>,
-  ): Promise<{ readonly items?: readonly T[] }> {
+    decode: (item: TypedFields) => T,
+  ): Promise<readonly T[]> {
     const search = new URLSearchParams(Object.entries(query).filter(([, value]) => value !== ""));
     const suffix = search.size === 0 ? "" : `?${search}`;
     const text = path.map(encodeURIComponent).join("/");
-    return (await this.client.getRaw(`/${text}${suffix}`)) as {
-      readonly items?: readonly T[];
-    };
+    const list = TypedFields.of(await this.client.getRaw(`/${text}${suffix}`), "v1beta1.List");
+    const [kind, apiVersion] = [list.text("kind"), list.text("apiVersion")];
+    const expected = path.slice(1, 3).join("/");
+    const isOther = apiVersion !== "" && apiVersion !== expected;
+    if (isOther || (kind !== "" && !kinds.includes(kind))) {
+      throw new JsonTypeFault(`no kind "${kind}" is registered for version "${apiVersion}"`);
+    }
+    return list.objects("items").map(decode);
   }
+}
+
+const kinds = ["PodMetricsList", "MetricValueList", "ExternalMetricValueList"];
+
+function podUsageIn(item: TypedFields) {
+  return {
+    name: item.object("metadata").text("name"),
+    at: timeIn(item),
+    windowMs: item.has("window") ? durationMs(item.text("window")) : 0,
+    containers: item.objects("containers").map((container) => {
+      const usage = container.object("usage");
+      const resources = usage.keys().map((name) => [name, quantityIn(usage, name)] as const);
+      return { name: container.text("name"), usage: new Map(resources) };
+    }),
+  };
+}
+
+function customMetricIn(item: TypedFields): PodMetric & { readonly name: string } {
+  const windowMs = item.has("windowSeconds")
+    ? item.integer("windowSeconds") * 1000
+    : defaultWindowMs;
+  const name = item.object("describedObject").text("name");
+  return { name, value: quantityIn(item, "value"), at: timeIn(item), windowMs };
+}
+
+function valueIn(item: TypedFields): number {
+  timeIn(item);
+  return quantityIn(item, "value");
+}
+
+/** A quantity in thousandths, which may be a number in JSON; absent = 0. */
+function quantityIn(fields: TypedFields, key: string): number {
+  return fields.has(key) ? milliValue(fields.scalar(key)) : 0;
+}
+
+/** The field `timestamp` in ms since 1970; absent = Go's zero time. */
+function timeIn(item: TypedFields): number {
+  const text = item.has("timestamp") ? item.text("timestamp") : "0001-01-01T00:00:00Z";
+  const at = /^\d{4}-\d\d-\d\dT/.test(text) ? Date.parse(text) : NaN;
+  if (!Number.isNaN(at)) return at;
+  throw new JsonTypeFault(`parsing time ${JSON.stringify(text)}: it is not in RFC 3339`);
 }
 
 function groupOf({ apiVersion = "" }: ObjectReference): string {

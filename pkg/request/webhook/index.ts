@@ -1,7 +1,7 @@
 /** webhook: calls of webhooks, configured by kubeconfig files or by objects. */
 export { type WebhookClient, webhookClient, WebhookFault } from "./client.ts";
 export { type Endpoint, KubeconfigFault, parseKubeconfig } from "./kubeconfig.ts";
-export { reviewStatus, type TypedFields } from "./review-answer.ts";
+export { decodeReviewStatus } from "./review-answer.ts";
 export { CallFault } from "./call-fault.ts";
 export { escapePath } from "./clean-path.ts";
 export { callWebhook } from "./call.ts";

@@ -1,5 +1,5 @@
 import { Agent as HttpAgent, type IncomingMessage, request as httpRequest } from "node:http";
-import { type Clock, isJsonObject, printJson, textWithin, parseJsonText } from "#base";
+import { type Clock, printJson, TypedFields, textWithin, parseJsonText } from "#base";
 import { namespaceOf, type Pod } from "#kinds";
 import { TlsAgent } from "#pki";
 import type { PreemptionVictims } from "../framework/handle.ts";
@@ -11,7 +11,8 @@ const maxResponseBytes = 64 * 2 ** 20;
 const maxConnections = 100;
 const maxExtenderScore = 10;
 
-type Fields = Readonly<Record<string, unknown>>;
+/** Extenders are decoded by encoding/json. */
+const decoding = { ignoresCase: true } as const;
 
 export interface ExtenderFilterResult {
   readonly nodes: readonly NodeInfo[];
@@ -53,24 +54,27 @@ export class HttpExtender {
 
   async filter(pod: Pod, nodes: readonly NodeInfo[]): Promise<ExtenderFilterResult> {
     const { filterVerb, nodeCacheCapable, url } = this.options;
-    const result = fieldsOf(await this.call(filterVerb, this.args(pod, nodes)));
-    const error = textOf(fieldOf(result, "Error"));
+    const answer = await this.call(filterVerb, this.args(pod, nodes));
+    const result = TypedFields.of(answer, "v1.ExtenderFilterResult", decoding);
+    const names = result.texts("NodeNames");
+    const nodeNames = namesOf(result.object("Nodes"));
+    const failed = result.textMap("FailedNodes");
+    const unresolvable = result.textMap("FailedAndUnresolvableNodes");
+    const error = result.text("Error");
     if (error !== "") throw new Error(error);
-    const names = fieldOf(result, "NodeNames");
-    const isByName = nodeCacheCapable && Array.isArray(names);
     const byName = new Map(nodes.map((node) => [node.name, node]));
-    const kept = isByName ? names : namesOf(fieldOf(result, "Nodes"));
+    const kept = nodeCacheCapable && result.has("NodeNames") ? names : nodeNames;
     return {
       nodes: kept.map((name) => {
-        const node = byName.get(String(name));
+        const node = byName.get(name);
         if (node !== undefined) return node;
         throw new Error(
-          `extender "${url}" claims a filtered node "${String(name)}" which is not found in the ` +
+          `extender "${url}" claims a filtered node "${name}" which is not found in the ` +
             "input node list",
         );
       }),
-      failed: reasonsOf(fieldOf(result, "FailedNodes")),
-      unresolvable: reasonsOf(fieldOf(result, "FailedAndUnresolvableNodes")),
+      failed,
+      unresolvable,
     };
   }
 
@@ -79,12 +83,8 @@ export class HttpExtender {
     const { prioritizeVerb, weight } = this.options;
     const list = await this.call(prioritizeVerb, this.args(pod, nodes));
     const scores = new Map<string, number>();
-    for (const item of Array.isArray(list) ? list : []) {
-      const fields = fieldsOf(item);
-      const host = textOf(fieldOf(fields, "Host"));
-      const score = Number(fieldOf(fields, "Score") ?? 0);
-      if (!Number.isSafeInteger(score))
-        throw new Error(`score of node "${host}" is not an integer`);
+    for (const item of TypedFields.listOf(list, "v1.HostPriority", decoding)) {
+      const [host, score] = [item.text("Host"), item.integer("Score")];
       const scaled = score * weight * (100 / maxExtenderScore);
       scores.set(host, (scores.get(host) ?? 0) + scaled);
     }
@@ -98,7 +98,7 @@ export class HttpExtender {
       PodUID: metadata.uid,
       Node: node,
     });
-    const error = textOf(fieldOf(fieldsOf(answer), "Error"));
+    const error = TypedFields.of(answer, "v1.ExtenderBindingResult", decoding).text("Error");
     if (error !== "") throw new Error(error);
   }
 
@@ -121,14 +121,15 @@ export class HttpExtender {
       NodeNameToVictims: nodeCacheCapable ? null : map,
       NodeNameToMetaVictims: nodeCacheCapable ? map : null,
     });
-    const left = fieldsOf(fieldOf(fieldsOf(answer), "NodeNameToMetaVictims"));
-    return Object.entries(left).map(([node, value]) => {
+    const result = TypedFields.of(answer, "v1.ExtenderPreemptionResult", decoding);
+    const left = result.object("NodeNameToMetaVictims");
+    return left.keys().map((node) => {
+      const fields = left.object(node);
+      const [pods, violations] = [fields.objects("Pods"), fields.integer("NumPDBViolations")];
       const info = nodeOf(node);
       if (info === undefined) throw new Error(`nodeinfo not found for node name "${node}"`);
-      const fields = fieldsOf(value);
-      const pods = fieldOf(fields, "Pods");
-      const victims = (Array.isArray(pods) ? pods : []).map((item) => {
-        const uid = textOf(fieldOf(fieldsOf(item), "UID"));
+      const victims = pods.map((item) => {
+        const uid = item.text("UID");
         const found = info.pods.find((each) => each.pod.metadata.uid === uid);
         if (found !== undefined) return found.pod;
         throw new Error(
@@ -136,7 +137,7 @@ export class HttpExtender {
             "not found on that node",
         );
       });
-      return { node, victims, violations: Number(fieldOf(fields, "NumPDBViolations") ?? 0) || 0 };
+      return { node, victims, violations };
     });
   }
 
@@ -191,30 +192,7 @@ export class HttpExtender {
   }
 }
 
-/** A field by name, case-insensitively as in Go's JSON decoder. */
-function fieldOf(fields: Fields, name: string): unknown {
-  if (Object.hasOwn(fields, name)) return fields[name];
-  const found = Object.keys(fields).find((key) => key.toLowerCase() === name.toLowerCase());
-  return found === undefined ? undefined : fields[found];
-}
-
-function fieldsOf(value: unknown): Fields {
-  if (value === undefined || value === null) return {};
-  if (isJsonObject(value)) return value;
-  throw new Error("the response of the extender is not an object");
-}
-
-function textOf(value: unknown): string {
-  return typeof value === "string" ? value : "";
-}
-
-function namesOf(list: unknown): readonly unknown[] {
-  const items = fieldOf(fieldsOf(list), "items");
-  return (Array.isArray(items) ? items : []).map((item) => {
-    return fieldOf(fieldsOf(fieldOf(fieldsOf(item), "metadata")), "name");
-  });
-}
-
-function reasonsOf(value: unknown): ReadonlyMap<string, string> {
-  return new Map(Object.entries(fieldsOf(value)).map(([node, text]) => [node, textOf(text)]));
+/** Names of the items of a NodeList. */
+function namesOf(list: TypedFields): readonly string[] {
+  return list.objects("items").map((item) => item.object("metadata").text("name"));
 }

@@ -1,7 +1,15 @@
-import { type Clock, isJsonObject, type JsonObject, realClock, setBounded, printJson } from "#base";
+import {
+  type Clock,
+  type JsonObject,
+  printJson,
+  realClock,
+  setBounded,
+  type TypedFields,
+} from "#base";
 import { type Domain, resolve } from "#meta";
 import type { AdmissionAttributes } from "#registry";
 import {
+  decodeReviewStatus,
   type Endpoint,
   KubeconfigFault,
   parseKubeconfig,
@@ -79,7 +87,7 @@ interface ImagePolicyParts {
 interface Verdict {
   readonly allowed: boolean;
   readonly reason: string;
-  readonly notes: JsonObject;
+  readonly notes: ReadonlyMap<string, string>;
 }
 
 interface CachedVerdict {
@@ -156,9 +164,7 @@ class ImageReviews {
       notes?.annotate(key("failed-open"), "true");
       return [];
     }
-    for (const [told, text] of Object.entries(verdict.notes)) {
-      if (typeof text === "string") notes?.annotate(key(told), text);
-    }
+    for (const [told, text] of verdict.notes) notes?.annotate(key(told), text);
     if (verdict.allowed) return [];
     const { reason } = verdict;
     const denied = "image policy webhook backend denied one or more images";
@@ -171,17 +177,15 @@ class ImageReviews {
     const question = printJson(spec);
     const known = this.#cache.get(question);
     if (known !== undefined && known.until > clock.monotonic()) return known.verdict;
-    const answer = await this.#client.post(
-      {
-        kind: "ImageReview",
-        apiVersion: resolve("imagepolicy.{api}/v1alpha1", domain),
-        metadata: { creationTimestamp: null },
-        spec,
-        status: { allowed: false },
-      },
-      signal,
-    );
-    const verdict = verdictOf(answer);
+    const review = {
+      kind: "ImageReview",
+      apiVersion: resolve("imagepolicy.{api}/v1alpha1", domain),
+      metadata: { creationTimestamp: null },
+      spec,
+      status: { allowed: false },
+    };
+    const answer = await this.#client.post(review, signal);
+    const verdict = decodeReviewStatus(answer, review, verdictOf);
     const keptMs = verdict.allowed ? policy.allowedMs : policy.deniedMs;
     const kept = { verdict, until: clock.monotonic() + keptMs };
     if (keptMs > 0) setBounded(this.#cache, [question, kept], capacity);
@@ -189,12 +193,10 @@ class ImageReviews {
   }
 }
 
-function verdictOf(answer: unknown): Verdict {
-  const fields = (value: unknown): JsonObject => (isJsonObject(value) ? value : {});
-  const { allowed, reason, auditAnnotations } = fields(fields(answer)["status"]);
+function verdictOf(status: TypedFields): Verdict {
   return {
-    allowed: allowed === true,
-    reason: typeof reason === "string" ? reason : "",
-    notes: fields(auditAnnotations),
+    allowed: status.boolean("allowed"),
+    reason: status.text("reason"),
+    notes: status.textMap("auditAnnotations"),
   };
 }
