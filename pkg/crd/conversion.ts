@@ -113,7 +113,8 @@ interface Expected {
   readonly uid: string | undefined;
 }
 
-function convertedObjects(review: unknown, expected: Expected): readonly unknown[] {
+/** The converted objects of a ConversionReview. @throws CallFault or JsonTypeFault */
+export function convertedObjects(review: unknown, expected: Expected): readonly unknown[] {
   if (!isJsonObject(review)) throw new CallFault("no response provided");
   checkTypeMeta(review, expected);
   const fields = TypedFields.of(review, expected.kind);

@@ -33,8 +33,8 @@ const capacity = 10_000;
 
 /**
  * Caches token authentications for a short time and coalesces concurrent requests with the same token. An
- * authentication is aborted when all requests that wait for it have been. Does not cache errors. Cache keys are digests keyed with a random secret of the process, so that memory does
- * not reveal tokens.
+ * authentication is aborted when all requests that wait for it have been. Does not cache errors. Cache keys
+ * are digests keyed with a random secret of the process, so that memory does not reveal tokens.
  */
 export class TokenCache implements TokenAuthenticator {
   private readonly successes = new Map<string, CachedResult>();

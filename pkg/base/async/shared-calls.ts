@@ -14,7 +14,10 @@ interface PendingCall<T> {
 export class SharedCalls<T> {
   private readonly pending = new Map<string, PendingCall<T>>();
 
-  /** Joins the pending call of the key, or starts one. @throws the signal's reason, or what the call throws */
+  /**
+   * Joins the pending call of the key, or starts one.
+   * @throws the signal's reason, or what the call throws
+   */
   async join(
     key: string,
     signal: AbortSignal | undefined,
