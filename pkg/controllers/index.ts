@@ -13,6 +13,7 @@ export { runCoordinatedElection } from "./leader-election/coordinated-election.t
 export { runLeaseEndpointReconciler } from "./network/lease-endpoint-reconciler.ts";
 export {
   ensureIdentityLease,
+  identityLeaseName,
   type IdentityLeaseOptions,
   isOnlyServer,
   runIdentityLease,

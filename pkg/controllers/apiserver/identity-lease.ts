@@ -34,18 +34,18 @@ export async function isOnlyServer(
   const labelSelector = `${identityLabel(client)}=${component}`;
   const { items } = await client.list(leases(client.domain), { namespace, labelSelector });
   const live = items.filter((lease) => !isExpired(lease, clock));
-  return live.length === 1 && live[0]?.metadata.name === nameOf(options);
+  return live.length === 1 && live[0]?.metadata.name === identityLeaseName(options);
 }
 
 /** Creates or renews the Lease of this server once. */
 export function ensureIdentityLease(options: IdentityLeaseOptions): Promise<void> {
-  return renew(options, `${nameOf(options)}_${options.random.uuid()}`);
+  return renew(options, `${identityLeaseName(options)}_${options.random.uuid()}`);
 }
 
 /** Renews the Lease of this server and deletes expired ones until the signal aborts. */
 export async function runIdentityLease(options: IdentityLeaseOptions): Promise<void> {
   const { clock, signal, report, random } = options;
-  const holder = `${nameOf(options)}_${random.uuid()}`;
+  const holder = `${identityLeaseName(options)}_${random.uuid()}`;
   let lookAt = clock.monotonic();
   while (!signal.aborted) {
     try {
@@ -62,7 +62,10 @@ export async function runIdentityLease(options: IdentityLeaseOptions): Promise<v
 }
 
 /** Lease name: stable across restarts, unique per host and port. */
-function nameOf({ hostname, port }: Pick<IdentityLeaseOptions, "hostname" | "port">): string {
+export function identityLeaseName({
+  hostname,
+  port,
+}: Pick<IdentityLeaseOptions, "hostname" | "port">): string {
   const digest = createHash("sha256").update(`${hostname}:${port}`).digest("hex");
   return `apiserver-${digest.slice(0, 26)}`;
 }
@@ -70,7 +73,7 @@ function nameOf({ hostname, port }: Pick<IdentityLeaseOptions, "hostname" | "por
 async function renew(options: IdentityLeaseOptions, holderIdentity: string): Promise<void> {
   const { client, clock, hostname } = options;
   const handle = leases(options.client.domain);
-  const name = nameOf(options);
+  const name = identityLeaseName(options);
   const renewTime = microsText(clock);
   const spec = { holderIdentity, leaseDurationSeconds: leaseSeconds, renewTime };
   const labels = {

@@ -79,11 +79,12 @@ export function buildAuthentication(parts: AuthenticationParts): Authentication 
   });
   if (options.oidc !== undefined) issuers.replace([oidcIssuer(options.oidc, parts)]);
   if (options.authentication !== undefined) {
-    parts.files.use([options.authentication], (text = "") => {
+    const apply = (text = "") => {
       const configuration = configurationOf(text, parts);
       issuers.replace(configuration.issuers);
       anonymous = configuration.anonymous ?? flagged;
-    });
+    };
+    parts.files.use([options.authentication], apply, "authentication");
   }
   const tokens = tokensOf(parts, issuers);
   return {

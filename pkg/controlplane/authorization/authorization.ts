@@ -85,7 +85,10 @@ export class ConfiguredAuthorizers implements Authorizer {
       this.policies = fromFlag("authorization-policy-file", made);
     }
     if (configuration === undefined) this.take(flagged(options));
-    else parts.files.use([configuration], (text = "") => this.take(this.parsed(text)));
+    else {
+      const apply = (text = "") => this.take(this.parsed(text));
+      parts.files.use([configuration], apply, "authorization");
+    }
     parts.life.addEventListener("abort", () => close(this.clients), { once: true });
   }
 

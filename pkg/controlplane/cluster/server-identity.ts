@@ -2,7 +2,12 @@
 import { hostname } from "node:os";
 import { type Clock, cryptoRandom } from "#base";
 import { RegistryClient } from "#client";
-import { ensureIdentityLease, type IdentityLeaseOptions, isOnlyServer } from "#controllers";
+import {
+  ensureIdentityLease,
+  identityLeaseName,
+  type IdentityLeaseOptions,
+  isOnlyServer,
+} from "#controllers";
 import { apiserver, apiserverAgent, type ServerAccess } from "#registry";
 import { namespaceSettleMs, type StartOptions } from "../options.ts";
 import { isWorker } from "../process/workers.ts";
@@ -30,6 +35,12 @@ export async function announceServer(
 /** Whether servers of this configuration keep an identity Lease. */
 export function hasLease({ options, gates }: Pick<Identified, "options" | "gates">): boolean {
   return options.port !== undefined && gates("APIServerIdentity");
+}
+
+/** ID of this server: the name of its identity Lease; "" if it has none. */
+export function serverId(server: Pick<Identified, "options" | "gates">): string {
+  const { port = 0 } = server.options;
+  return hasLease(server) ? identityLeaseName({ hostname: hostname(), port }) : "";
 }
 
 /**

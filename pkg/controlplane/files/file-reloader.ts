@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import type { Clock } from "#base";
+import type { ReloadedConfiguration, ReloadMetrics } from "./reload-metrics.ts";
 
 /** A text, or a file that is reloaded when it changes. */
 export type TextSource = string | { readonly file: string };
@@ -26,12 +27,15 @@ export interface FileReloaderOptions {
   readonly clock: Clock;
   /** Reports files that can no longer be read or applied. */
   readonly report: (what: string, error: unknown) => void;
+  readonly metrics: ReloadMetrics;
 }
 
 interface ReloadedSources {
   readonly sources: readonly TextSource[];
   readonly apply: (...texts: readonly string[]) => void | Promise<void>;
   texts: readonly string[];
+  /** Configuration whose reloads are counted; undefined = another file. */
+  readonly configuration: ReloadedConfiguration | undefined;
 }
 
 /**
@@ -49,12 +53,14 @@ export class FileReloader {
   /**
    * Applies the texts now, and all of them again when one changes. A later failure is reported and
    * keeps the previous configuration, because the files of a pair change one after the other.
+   * `configuration` names a file whose reloads have metrics.
    * Returns what `apply` does.
    * @throws FileError, or what `apply` throws if there are no files
    */
   use<T extends void | Promise<void>>(
     sources: readonly TextSource[],
     apply: (...texts: readonly string[]) => T,
+    configuration?: ReloadedConfiguration,
   ): T {
     const names = filesOf(sources);
     const read = (source: TextSource) =>
@@ -62,7 +68,10 @@ export class FileReloader {
     try {
       const texts = sources.map(read);
       const applied = apply(...texts);
-      if (names.length > 0) this.followed.push({ sources, apply, texts });
+      if (names.length > 0) {
+        this.followed.push({ sources, apply, texts, configuration });
+        if (configuration !== undefined) this.options.metrics.applied(configuration, texts.join());
+      }
       return applied;
     } catch (error) {
       if (names.length === 0) throw error;
@@ -79,6 +88,13 @@ export class FileReloader {
     }
   }
 
+  private count({ configuration, texts }: ReloadedSources, status: "success" | "failure"): void {
+    const { metrics, clock } = this.options;
+    if (configuration === undefined) return;
+    metrics.reloaded(configuration, status, clock.now());
+    if (status === "success") metrics.applied(configuration, texts.join());
+  }
+
   private async look(): Promise<void> {
     for (const followed of this.followed) {
       try {
@@ -86,7 +102,9 @@ export class FileReloader {
         if (texts.every((text, index) => text === followed.texts[index])) continue;
         followed.texts = texts;
         await followed.apply(...texts);
+        this.count(followed, "success");
       } catch (error) {
+        this.count(followed, "failure");
         this.options.report(`Failed to reload ${filesOf(followed.sources).join(", ")}`, error);
       }
     }

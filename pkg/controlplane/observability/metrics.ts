@@ -5,6 +5,7 @@ import { tokenCacheMetrics } from "#authn";
 import { clientMetrics } from "#client";
 import type { MetricDefinition } from "#request";
 import { PrometheusMetrics } from "#server";
+import { reloadMetrics } from "../files/reload-metrics.ts";
 import { storageMetrics } from "../storage/storage-metrics.ts";
 
 const featureEnabled: MetricDefinition = {
@@ -27,6 +28,7 @@ export function buildMetrics(isOn: (feature: string) => boolean): PrometheusMetr
     ...admissionMetrics,
     ...tokenCacheMetrics,
     ...aggregatorMetrics,
+    ...reloadMetrics,
   ];
   instruments.define([...ofParts, featureEnabled]);
   instruments.beforeRead(() => {

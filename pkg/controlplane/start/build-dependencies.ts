@@ -17,7 +17,9 @@ import { type Credentials, ensureCredentials } from "../credentials/credentials.
 import { withSigningKey } from "../authentication/signing-key.ts";
 import { withFrontProxy } from "../credentials/front-proxy.ts";
 import { decryptionCheck, encryptAtRest } from "../storage/encryption.ts";
+import { serverId } from "../cluster/server-identity.ts";
 import { FileReloader } from "../files/file-reloader.ts";
+import { ReloadMetrics } from "../files/reload-metrics.ts";
 import type { ResolvedOptions } from "../observability/logging.ts";
 import type { StartOptions } from "../options.ts";
 import { buildMetrics } from "../observability/metrics.ts";
@@ -117,7 +119,8 @@ export async function buildDependencies(settings: ServerSettings): Promise<Serve
   const metrics = buildMetrics(gates);
   if (isWorker()) shareMetrics(metrics);
   const { tracer, close: closeTracing } = await buildTracing(options, report);
-  const files = new FileReloader({ clock: real, report });
+  const reloads = new ReloadMetrics(metrics.instruments, serverId({ options, gates }));
+  const files = new FileReloader({ clock: real, report, metrics: reloads });
   const credentials = await credentialsOf(options, real);
   const life = new AbortController();
   // Every watch of every controller adds a listener.

@@ -53,7 +53,7 @@ export async function encryptAtRest(
   if (atRest !== undefined) {
     const configure = (text = "") => encryption.configure(parseEncryptionConfiguration(text));
     const sources = [atRest.configuration];
-    await fromFlag("encryption-provider-config", () => files.use(sources, configure));
+    await fromFlag("encryption-provider-config", () => files.use(sources, configure, "encryption"));
   }
   return {
     backend: encryptedBackend(backend, encryption),
