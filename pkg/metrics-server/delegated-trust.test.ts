@@ -83,7 +83,7 @@ describe("DelegatedTrust", () => {
     const chain = [new X509Certificate(made.certificate), new X509Certificate(by.certificate)];
     return {
       authorization: [],
-      certificate: { chain, isVerified: by === authority },
+      certificate: { chain },
       headersBelow: (prefix) => new Map([...headers].filter(([name]) => name.startsWith(prefix))),
       path: "/",
     };

@@ -195,5 +195,5 @@ function certificateOf(socket: TLSSocket): PeerCertificate | undefined {
     const issuer: DetailedPeerCertificate | undefined = current.issuerCertificate;
     current = issuer === current ? undefined : issuer;
   }
-  return chain.length === 0 ? undefined : { chain, isVerified: socket.authorized };
+  return chain.length === 0 ? undefined : { chain };
 }

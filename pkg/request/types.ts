@@ -37,8 +37,6 @@ export interface User {
 export interface PeerCertificate {
   /** The client's certificate, then the intermediates that it sent. */
   readonly chain: readonly X509Certificate[];
-  /** Whether TLS verified it with one of the server's CAs. */
-  readonly isVerified: boolean;
 }
 
 /** Input of authenticators. Header names are in lower case. */

@@ -1,5 +1,12 @@
 import { X509Certificate } from "node:crypto";
 import type { Clock } from "#base";
+import {
+  type Certificate,
+  CertificateFault,
+  DerFault,
+  parseCertificate,
+  verifyCertificate,
+} from "#pki";
 import type { PeerCertificate } from "#request";
 
 /** Validity period in milliseconds since 1970. */
@@ -8,7 +15,6 @@ interface Period {
   readonly until: number;
 }
 
-const always: Period = { from: -Infinity, until: Infinity };
 const never: Period = { from: Infinity, until: -Infinity };
 const block = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g;
 
@@ -20,12 +26,13 @@ export function parseCertificates(pem: string): readonly X509Certificate[] {
 }
 
 /**
- * Set of trusted CAs of client certificates. The TLS layer has verified the chain to any CA of the server by
- * RFC 5280; this class checks whether it leads to one of these CAs. Chains are walked once per connection and
- * CA set, since every link costs a signature verification.
+ * Set of trusted CAs of client certificates, which verifies them by Go's rules: OpenSSL's verdict on the
+ * connection is not used, since it takes a certificate for self-signed if its subject is that of its CA. The
+ * handshake has proved possession of the key. Chains are built once per connection and CA set, since every
+ * link costs a signature verification.
  */
 export class CertificateAuthorities {
-  private anchors: readonly X509Certificate[] = [];
+  private anchors: readonly Certificate[] = [];
   /** Validity of each chain; `never` for one that leads to no CA. */
   private validity = new WeakMap<PeerCertificate, Period>();
 
@@ -36,100 +43,46 @@ export class CertificateAuthorities {
    * @throws Error for a text without certificates, or with an invalid one
    */
   replace(...pems: readonly string[]): void {
-    this.anchors = pems.flatMap(parseCertificates);
+    this.anchors = pems.flatMap(parseCertificates).map(parseCertificate);
     this.validity = new WeakMap();
   }
 
   /** Whether the certificate chains to one of the CAs, and is valid now. */
   trusts(peer: PeerCertificate): boolean {
+    const now = this.clock.now();
     let period = this.validity.get(peer);
     if (period === undefined) {
-      period = peer.isVerified
-        ? this.chainValidity(peer.chain)
-        : this.anchorValidity(peer.chain[0]);
+      period = this.validityOf(peer, now);
       this.validity.set(peer, period);
     }
-    const now = this.clock.now();
     return period.from <= now && now < period.until;
   }
 
   /**
-   * Validity of a client certificate that is itself a trust anchor, which OpenSSL does not verify in servers.
-   * The handshake has proved possession of its key.
+   * Validity of the client certificate with its chains. A certificate that is not valid now is verified at
+   * the nearest time at which it is, so that the result holds for the connection.
    */
-  private anchorValidity(leaf: X509Certificate | undefined): Period {
-    if (leaf === undefined || !allowsClients(leaf) || !this.isAnchor(leaf)) return never;
-    return overlap(always, leaf);
-  }
-
-  private isAnchor({ fingerprint256 }: X509Certificate): boolean {
-    return this.anchors.some((anchor) => anchor.fingerprint256 === fingerprint256);
-  }
-
-  /** Validity of the chain from the client certificate to a trust anchor. */
-  private chainValidity([leaf, ...more]: readonly X509Certificate[]): Period {
-    let current = leaf;
-    const unused = new Set(more);
-    let period = always;
-    while (current !== undefined) {
-      period = overlap(period, current);
-      if (this.isAnchor(current)) return period;
-      const anchor = issuerAmong(this.anchors.filter(maySign), current);
-      if (anchor !== undefined) return overlap(period, anchor);
-      current = issuerAmong([...unused].filter(isAuthority), current);
-      if (current !== undefined) unused.delete(current);
+  private validityOf({ chain }: PeerCertificate, now: number): Period {
+    try {
+      const [leaf, ...intermediates] = chain.map(parseCertificate);
+      if (leaf === undefined) return never;
+      const at = Math.min(Math.max(now, leaf.notBefore), leaf.notAfter);
+      const options = { roots: this.anchors, intermediates, usage: "client", now: at } as const;
+      const periods = verifyCertificate(leaf, options).map(validityOfChain);
+      return {
+        from: Math.min(...periods.map(({ from }) => from)),
+        until: Math.max(...periods.map(({ until }) => until)),
+      };
+    } catch (error) {
+      if (error instanceof CertificateFault || error instanceof DerFault) return never;
+      throw error;
     }
-    return never;
   }
 }
 
-function overlap({ from, until }: Period, certificate: X509Certificate): Period {
+function validityOfChain(chain: readonly Certificate[]): Period {
   return {
-    from: Math.max(from, Date.parse(certificate.validFrom)),
-    until: Math.min(until, Date.parse(certificate.validTo)),
+    from: Math.max(...chain.map(({ notBefore }) => notBefore)),
+    until: Math.min(...chain.map(({ notAfter }) => notAfter)),
   };
-}
-
-const clientAuth = "1.3.6.1.5.5.7.3.2";
-const anyUsage = "2.5.29.37.0";
-
-/** Whether the certificate has no extended key usage, or one that includes client authentication. */
-function allowsClients({ keyUsage }: X509Certificate): boolean {
-  return !keyUsage || keyUsage.includes(clientAuth) || keyUsage.includes(anyUsage);
-}
-
-function isAuthority({ ca }: X509Certificate): boolean {
-  return ca;
-}
-
-/** Whether an anchor may sign certificates: by basic constraints, or X.509 version 1, as in Go. */
-function maySign(anchor: X509Certificate): boolean {
-  return anchor.ca || isVersion1(anchor);
-}
-
-/** Whether a certificate is of version 1, in which the version field is absent (RFC 5280, 4.1). */
-function isVersion1({ raw }: X509Certificate): boolean {
-  const toBeSigned = contentOf(raw, 0);
-  return raw[contentOf(raw, toBeSigned)] !== versionTag;
-}
-
-/** `[0] EXPLICIT` in DER. */
-const versionTag = 0xa0;
-
-/** Offset of the content of the DER element at `offset`. */
-function contentOf(der: Uint8Array, offset: number): number {
-  const length = der[offset + 1] ?? 0;
-  return offset + 2 + (length < 0x80 ? 0 : length & 0x7f);
-}
-
-/** The candidate that signed the certificate; undefined = none. */
-function issuerAmong(
-  candidates: Iterable<X509Certificate>,
-  certificate: X509Certificate,
-): X509Certificate | undefined {
-  for (const candidate of candidates) {
-    if (!certificate.checkIssued(candidate)) continue;
-    if (certificate.verify(candidate.publicKey)) return candidate;
-  }
-  return undefined;
 }

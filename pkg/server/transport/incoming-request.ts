@@ -77,7 +77,7 @@ export const certificateOf = memoize((socket: TLSSocket): PeerCertificate | unde
     chain.push(next);
     next = next.issuerCertificate;
   }
-  return chain.length === 0 ? undefined : { chain, isVerified: socket.authorized };
+  return chain.length === 0 ? undefined : { chain };
 });
 
 interface GatherOptions {

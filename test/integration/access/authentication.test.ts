@@ -16,6 +16,7 @@ import { generateSigningKey, keySet, parseSigningKey, type SigningKey } from "#a
 import { createAuthority, issueCertificate, type KeyPair } from "#pki";
 import { parseKubeconfig } from "#request";
 import { type RunningServer, startServer } from "../../../cmd/keelson/index.ts";
+import { makeChain } from "../../../pkg/pki/testing.ts";
 import { signToken } from "../../../pkg/authn/jwt/jwt.ts";
 import { Kubectl } from "../../e2e/kubectl.ts";
 
@@ -46,6 +47,8 @@ function listening(server: Server): Promise<number> {
 describe("authentication", () => {
   let folder: string;
   let users: KeyPair;
+  /** A CA and a client without key identifiers, which have the same subject. */
+  let namesakes: readonly KeyPair[];
   let proxies: KeyPair;
   let key: SigningKey;
   let issuer: Server;
@@ -109,7 +112,11 @@ describe("authentication", () => {
       response.end(JSON.stringify({ status }));
     });
     const hookUrl = `http://127.0.0.1:${await listening(hook)}/`;
-    put("users.crt", users.certificate);
+    namesakes = await makeChain([
+      { subject: "namesake" },
+      { subject: "namesake", usage: "client" },
+    ]);
+    put("users.crt", users.certificate + namesakes[0]!.certificate);
     put("proxies.crt", proxies.certificate);
     put("configuration", configuration([jwt()]));
     const servingCertificate = await serving(users);
@@ -199,6 +206,11 @@ describe("authentication", () => {
     const exp = Date.now() / 1000 + 60;
     return signToken({ iss: issuerUrl, sub: "alice", aud: "keelson", exp, ...claims }, key);
   }
+
+  it("accepts a client certificate with the subject of its CA", async () => {
+    const { code, body } = await call({ client: namesakes[1]! });
+    assert.deepEqual([code, body.status?.userInfo.username], [201, "namesake"]);
+  });
 
   it("accepts certificates of the CAs in a file over HTTP/1.1 and HTTP/2", async () => {
     const client = await issue(users, "carol", "devs");
