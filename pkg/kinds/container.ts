@@ -62,6 +62,20 @@ export interface EnvFromSource {
   readonly secretRef?: WholeObject;
 }
 
+/** A probe of a container; integers have their defaults. */
+export interface Probe {
+  readonly exec?: { readonly command?: readonly string[] };
+  readonly httpGet?: { readonly port: number | bigint | string };
+  readonly tcpSocket?: { readonly port: number | bigint | string };
+  readonly grpc?: object;
+  readonly initialDelaySeconds?: number | bigint;
+  readonly periodSeconds?: number | bigint;
+  readonly timeoutSeconds?: number | bigint;
+  readonly successThreshold?: number | bigint;
+  readonly failureThreshold?: number | bigint;
+  readonly terminationGracePeriodSeconds?: number | bigint;
+}
+
 export interface Container {
   readonly name: string;
   readonly image?: string;
@@ -72,7 +86,9 @@ export interface Container {
   readonly envFrom?: readonly EnvFromSource[];
   readonly restartPolicy?: string;
   readonly ports?: readonly ContainerPort[];
-  readonly startupProbe?: object;
+  readonly startupProbe?: Probe;
+  readonly readinessProbe?: Probe;
+  readonly livenessProbe?: Probe;
   /** File that holds why the container has ended; absent = `/dev/termination-log`. */
   readonly terminationMessagePath?: string;
   readonly terminationMessagePolicy?: string;

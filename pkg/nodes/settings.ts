@@ -43,6 +43,8 @@ export interface NodesSettings {
   readonly portForwardTargets: readonly string[];
   /** Whether to create a missing CustomResourceDefinition of KWOK Stages. */
   readonly installsStages: boolean;
+  /** Whether commands and exec probes that are not simulated fail; false = they run and pass, and an Event says so. */
+  readonly isStrict: boolean;
   /** Seed of randomness, which then depends only on it and on names; undefined = not deterministic. */
   readonly seed?: string | undefined;
 }
@@ -63,6 +65,7 @@ export const defaultNodesSettings: NodesSettings = {
   kubeletVersion: "v1.34.0",
   portForwardTargets: ["127.0.0.0/8", "::1/128"],
   installsStages: true,
+  isStrict: false,
 };
 
 /** Dependencies of simulated nodes. */

@@ -2,9 +2,15 @@ import type { Clock } from "#base";
 import { type Client, type Informers, objectKey } from "#client";
 import { type Container, type Node, type Pod } from "#kinds";
 import type { CommandExit, ContainerRun, ScratchFiles } from "../pod/container-run.ts";
-import { type CommandOutcome, followCommand } from "../shell/command-run.ts";
-import type { InitialFile } from "../shell/container-files.ts";
-import { hostOf } from "../shell/shell.ts";
+import {
+  type CommandOutcome,
+  firstNotSimulated,
+  followCommand,
+  type MainCommand,
+  type NotSimulatedPart,
+} from "../shell/command-run.ts";
+import type { ContainerFiles } from "../shell/container-files.ts";
+import { hostOf, isExecutable, isShell } from "../shell/shell.ts";
 import type { ConfigObjects } from "./config-objects.ts";
 import {
   ContainerEnvironments,
@@ -12,6 +18,7 @@ import {
   type EnvironmentSource,
   type Variables,
 } from "./container-environment.ts";
+import { LiveFiles } from "./live-files.ts";
 import { mountsOf } from "./mounted-files.ts";
 import { PodTokens } from "./pod-tokens.ts";
 import { ScratchVolumes } from "./scratch-volumes.ts";
@@ -58,6 +65,7 @@ export class ContainerCommands {
   private readonly environments: ContainerEnvironments;
   private readonly volumes = new ScratchVolumes();
   private readonly tokens: PodTokens;
+  private readonly live: LiveFiles;
   /** Keys of waiting pods, by key of the missing object. */
   private readonly waiting = new Map<string, Set<string>>();
   /** Keys of missing objects, by key of the waiting pod. */
@@ -67,6 +75,7 @@ export class ContainerCommands {
     const { objects, informers } = options;
     this.environments = new ContainerEnvironments(objects, informers);
     this.tokens = new PodTokens(options);
+    this.live = new LiveFiles(() => options.clock.now());
     objects.onChange((key) => this.wake(key));
     objects.onSynced(() => {
       for (const key of this.waiting.keys()) this.wake(key);
@@ -152,12 +161,29 @@ export class ContainerCommands {
     return this.follow(start, clock.now() - start.run.startedAt)?.output;
   }
 
-  /** Files of a container at its start, by path, with the tokens that it mounts. */
-  async filesOf(start: Start): Promise<Readonly<Record<string, InitialFile>>> {
-    const { pod, container } = start;
-    await this.tokens.request(pod);
-    const mounting = withSubPaths(container, () => this.environmentOf(start));
-    return mountsOf(mounting, { ...this.volumeContext(pod), scratch: undefined }).files;
+  /**
+   * The files of a running container, as its command and those of clients and probes have changed them; they are
+   * lost on a restart.
+   */
+  filesOf(start: Start): ContainerFiles {
+    return this.live.filesOf(start, () => this.mainOf(start));
+  }
+
+  /** Like `filesOf`, with the tokens that the container mounts. */
+  async filesWithTokens(start: Start): Promise<ContainerFiles> {
+    await this.tokens.request(start.pod);
+    return this.live.filesWithTokens(start, () => this.mainOf(start));
+  }
+
+  /** What the command of a container uses first that is not simulated; undefined = nothing. */
+  notSimulatedOf(start: Start): NotSimulatedPart | undefined {
+    const [word] = start.container.command ?? [];
+    if (word === undefined || runsForever(start.container)) return undefined;
+    if (!word.includes("$") && !isExecutable(word)) return { program: word, isProgram: true };
+    const main = this.mainOf(start);
+    const [program = ""] = main.command;
+    if (!isExecutable(program)) return { program, isProgram: true };
+    return isShell(program) ? firstNotSimulated(main) : undefined;
   }
 
   private volumeContext(pod: Pod): VolumeContext {
@@ -165,30 +191,37 @@ export class ContainerCommands {
   }
 
   private follow(start: Start, untilMs?: number): CommandOutcome | undefined {
+    if (!hasCommand(start.container)) return undefined;
+    return followCommand(this.mainOf(start), untilMs);
+  }
+
+  private mainOf(start: Start): MainCommand {
     const { pod, container, run } = start;
     const { command = [], args = [] } = container;
-    if (!hasCommand(container)) return undefined;
     const environment = this.environmentOf(start);
     const expand = (word: string) => expandReferences(word, (name) => environment.get(name));
     const mounting = withSubPaths(container, () => environment);
-    const host = hostOf(pod);
-    const main = {
+    return {
       command: [...command, ...args].map(expand),
       environment,
-      host,
+      host: hostOf(pod),
       ...mountsOf(mounting, { ...this.volumeContext(pod), scratch: run.scratch }),
       startedAt: run.startedAt,
       seed: `${pod.metadata.uid}/${container.name}/${run.restarts}`,
     };
-    return followCommand(main, untilMs);
   }
 
   private nodeOf({ spec }: Pod): Node | undefined {
     return this.options.nodeOf(spec?.nodeName ?? "");
   }
 
-  /** Removes a deleted pod from the waiting ones. */
+  /** Removes a deleted pod, its files, and what it waits for. */
   forget(pod: string): void {
+    this.live.forget(pod);
+    this.stopWaiting(pod);
+  }
+
+  private stopWaiting(pod: string): void {
     for (const object of this.missing.get(pod) ?? []) {
       const pods = this.waiting.get(object);
       pods?.delete(pod);
@@ -204,7 +237,7 @@ export class ContainerCommands {
 
   private wake(object: string): void {
     for (const pod of this.waiting.get(object) ?? []) {
-      this.forget(pod);
+      this.stopWaiting(pod);
       this.options.onChange(pod);
     }
   }

@@ -28,8 +28,15 @@ export function fieldPathOf({ spec }: Pod, { name }: Container): string {
   return `spec.${list}{${name}}`;
 }
 
-/** Records a container start; the image is present unless imagePullPolicy is Always. */
-export function recordStart(record: RecordContainerEvent, container: Container): void {
+/**
+ * Records a container start; the image is present unless imagePullPolicy is Always.
+ * @param error why the container could not be started; absent = it was
+ */
+export function recordStart(
+  record: RecordContainerEvent,
+  container: Container,
+  error?: string,
+): void {
   const { name, image = "", imagePullPolicy } = container;
   const shown = JSON.stringify(image);
   if (imagePullPolicy === "Always") {
@@ -40,6 +47,7 @@ export function recordStart(record: RecordContainerEvent, container: Container):
     record(container, normal("Pulled", `Container image ${shown} already present on machine`));
   }
   record(container, normal("Created", `Created container: ${name}`));
+  if (error !== undefined) return recordFailedCreation(record, container, error);
   record(container, normal("Started", `Started container ${name}`));
 }
 
@@ -77,6 +85,25 @@ export function recordRestartBackOff(
 ): void {
   const message = `Back-off restarting failed container ${container.name} in pod ${pod}`;
   record(container, warning("BackOff", message));
+}
+
+/** Records once per container and program or feature that it is not simulated. */
+export function recordNotSimulated(
+  record: RecordContainerEvent,
+  container: Container,
+  { run, part, effect }: NotSimulatedEvent,
+): void {
+  if (run.told.has(part)) return;
+  run.told = new Set([...run.told, part]);
+  record(container, normal("NotSimulated", `${effect}: ${part} is not simulated`));
+}
+
+interface NotSimulatedEvent {
+  readonly run: { told: ReadonlySet<string> };
+  /** The program or feature. */
+  readonly part: string;
+  /** What happens instead. */
+  readonly effect: string;
 }
 
 export function recordStop(record: RecordContainerEvent, container: Container, why?: string): void {

@@ -17,7 +17,7 @@ import {
   statsSummary,
 } from "./node-metrics.ts";
 import { attributesOf } from "./access-attributes.ts";
-import { type ContainerFiles, FileSystems } from "../shell/container-files.ts";
+import { type ContainerFiles, FileSystems, imageFiles } from "../shell/container-files.ts";
 import { logFolderResponse } from "./log-folder.ts";
 import { kubeletConfiguration, runningPod } from "./kubelet-documents.ts";
 import { runPortForward } from "./port-forward.ts";
@@ -59,6 +59,12 @@ interface Call {
   readonly node: string;
   readonly path: readonly string[];
   readonly query: URLSearchParams;
+}
+
+interface ExecTarget {
+  readonly node: string;
+  readonly pod: Pod;
+  readonly container: string;
 }
 
 /** HTTPS server of all kubelets of the process, with one port per node. */
@@ -295,20 +301,19 @@ export class KubeletServer {
       return rejectUpgrade(upgrade.socket, 500, "container not running\n");
     }
     const preamble = first === "attach" ? log.text.toString() : "";
-    const files = await this.filesOf(node, pod, start);
+    const files = await this.filesOf(start, { node, pod, container });
     const environment = start === undefined ? new Map() : commands.environmentOf(start);
     const { api } = this.options.client.domain;
     runRemoteCommand(upgrade, { pod, container, query, files, environment, clock, preamble, api });
   }
 
   /** Files of a running container, which are lost on a restart. */
-  private async filesOf(node: string, pod: Pod, start: Start | undefined): Promise<ContainerFiles> {
-    const { commands } = this.options;
-    const id = `${node}/${containerIdOf(pod, start?.container.name ?? "")}`;
-    const initial = {
-      ...(start === undefined ? {} : await commands.filesOf(start)),
-      "/etc/os-release": 'ID=simulated\nPRETTY_NAME="Simulated by Keelson: no image runs"\n',
-    };
+  private async filesOf(
+    start: Start | undefined,
+    { node, pod, container }: ExecTarget,
+  ): Promise<ContainerFiles> {
+    if (start !== undefined) return this.options.commands.filesWithTokens(start);
+    const id = `${node}/${containerIdOf(pod, container)}`;
     const isAlive = (each: string): boolean => {
       const [on = "", ...rest] = each.split("/");
       const wanted = rest.join("/");
@@ -316,7 +321,7 @@ export class KubeletServer {
         .podsOf(on)
         .some((other) => statusesOf(other).some(({ containerID }) => containerID === wanted));
     };
-    return this.files.of(id, initial, isAlive);
+    return this.files.of(id, imageFiles, isAlive);
   }
 }
 

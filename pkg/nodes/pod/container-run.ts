@@ -1,4 +1,5 @@
 import type { ContainerExit } from "../annotations.ts";
+import type { ProbeStates } from "../probes/probe-states.ts";
 
 /** Runtime state of a container. Times are wall clock in ms. */
 export interface ContainerRun {
@@ -8,6 +9,8 @@ export interface ContainerRun {
   finishedAt: number;
   exitCode: number;
   message: string | undefined;
+  /** Reason of the exit; undefined = that of its code. */
+  reason: string | undefined;
   /** Number of restarts. */
   restarts: number;
   /** End of the previous run. */
@@ -25,6 +28,12 @@ export interface ContainerRun {
   left: ScratchFiles | undefined;
   /** Exit of its command, once evaluated; `null` = unknown. */
   commandExit: CommandExit | null | undefined;
+  /** Results of its probes since its start; undefined = none has run. */
+  probes: ProbeStates | undefined;
+  /** Exit of a container that its kubelet kills and restarts. */
+  killed: ContainerExit | undefined;
+  /** Programs of which an Event has said that they are not simulated. */
+  told: ReadonlySet<string>;
   /** Number of failed image pulls. */
   failedPulls: number;
   pulledAt: number;
@@ -44,6 +53,8 @@ export interface ContainerEnd {
   readonly exitCode: number;
   /** Termination message; absent = none. */
   readonly message?: string | undefined;
+  /** Reason; absent = that of the exit code. */
+  readonly reason?: string | undefined;
   /** Files of its volumes; absent = unknown. */
   readonly scratch?: ScratchFiles | undefined;
 }
@@ -54,6 +65,7 @@ export interface WaitingReason {
 }
 
 const empty: ScratchFiles = new Map();
+const none: ReadonlySet<string> = new Set();
 
 export function newContainer(): ContainerRun {
   return {
@@ -67,10 +79,14 @@ export function newContainer(): ContainerRun {
     backoffMs: 0,
     backoffSetAt: 0,
     message: undefined,
+    reason: undefined,
     declared: undefined,
     scratch: empty,
     left: empty,
     commandExit: undefined,
+    probes: undefined,
+    killed: undefined,
+    told: none,
     failedPulls: 0,
     pulledAt: 0,
   };
@@ -81,23 +97,31 @@ export function start(container: ContainerRun, now: number): void {
   container.startedAt = now;
   container.waitingReason = undefined;
   container.commandExit = undefined;
+  container.probes = undefined;
+  container.killed = undefined;
 }
 
 export function terminate(
   container: ContainerRun,
-  end: { readonly at: number; readonly code: number; readonly message?: string | undefined },
+  end: {
+    readonly at: number;
+    readonly code: number;
+    readonly message?: string | undefined;
+    readonly reason?: string;
+  },
 ): void {
   container.state = "terminated";
   container.finishedAt = end.at;
   container.exitCode = end.code;
   container.message = end.message;
+  container.reason = end.reason;
   container.waitingReason = undefined;
 }
 
 /** Restarts a terminated container. */
 export function restart(container: ContainerRun, now: number): void {
-  const { startedAt, finishedAt, exitCode, message, scratch } = container;
-  container.last = { startedAt, finishedAt, exitCode, message, scratch };
+  const { startedAt, finishedAt, exitCode, message, reason, scratch } = container;
+  container.last = { startedAt, finishedAt, exitCode, message, reason, scratch };
   container.restarts += 1;
   start(container, now);
 }

@@ -11,6 +11,7 @@ import {
 } from "#kinds";
 import { containerId, imageId, timeText } from "../identifiers.ts";
 import { type ContainerEnd, type ContainerRun, newContainer } from "./container-run.ts";
+import { hasStartedUp, isProbedReady } from "../probes/probe-states.ts";
 import { type Advance, type PodRun, readyAtOf } from "./pod-run.ts";
 
 type StatusLists = Required<
@@ -67,7 +68,7 @@ function containerStatus(run: PodRun, container: Container, step: StatusStep): C
     image,
     imageID: imageId(image),
     containerID: id,
-    ...startedOf(container, isRunning),
+    ...startedOf(container, isRunning && hasStartedUp(container, state)),
     ...resourcesOf(container, isRunning ? run.allocation?.actuated?.get(name) : undefined),
     ...mounts,
   };
@@ -99,8 +100,8 @@ function isInitialized({ containers: runs }: PodRun, { spec }: Pod): boolean {
 }
 
 /**
- * `started` of a container. Like a hollow kubelet, which runs no probes, a node sets it only for sidecars and
- * for containers with a startup probe.
+ * `started` of a container. Like a hollow kubelet, a node sets it only for sidecars and for containers with a
+ * startup probe.
  */
 function startedOf(container: Container, started: boolean): Pick<ContainerStatus, "started"> {
   const isAwaited = isSidecar(container) || container.startupProbe !== undefined;
@@ -128,12 +129,12 @@ function statesOf(
 }
 
 function terminated(
-  { exitCode, startedAt, finishedAt, message }: ContainerEnd,
+  { exitCode, startedAt, finishedAt, message, reason }: ContainerEnd,
   containerID: string,
 ): ContainerStateTerminated {
   return {
     exitCode,
-    reason: exitCode === 0 ? "Completed" : "Error",
+    reason: reason ?? (exitCode === 0 ? "Completed" : "Error"),
     ...(message === undefined || message === "" ? {} : { message }),
     startedAt: timeText(startedAt),
     finishedAt: timeText(finishedAt),
@@ -147,7 +148,8 @@ function isReady(container: Container, state: ContainerRun, step: StatusStep): b
     return state.state === "terminated" && state.exitCode === 0;
   }
   if (step.kind === "ephemeral") return false;
-  return state.state === "running" && step.now >= readyAtOf(state, step);
+  const isDelayed = step.now < readyAtOf(state, step);
+  return state.state === "running" && !isDelayed && isProbedReady(container, state);
 }
 
 /**

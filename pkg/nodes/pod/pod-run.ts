@@ -7,7 +7,6 @@ import { isMissingImage } from "../missing-images.ts";
 import {
   type RecordContainerEvent,
   recordFailedCreation,
-  recordStart,
   recordStop,
 } from "../events/container-events.ts";
 import {
@@ -17,6 +16,10 @@ import {
   start,
   terminate,
 } from "./container-run.ts";
+import { callProbes } from "../probes/container-probes.ts";
+import { hasStartedUp, type ProbeKind } from "../probes/probe-states.ts";
+import type { Prober } from "../probes/prober.ts";
+import { beginRun } from "./begin-run.ts";
 import type { ContainerCommands } from "../environment/container-commands.ts";
 
 /** Runtime state of a pod. */
@@ -64,7 +67,8 @@ export interface Advance {
   readonly pod: Pod;
   readonly podSettings: PodSettings;
   readonly delays: PodDelays;
-  readonly commands: Pick<ContainerCommands, "prepare" | "exitOf" | "keepFiles">;
+  readonly commands: Pick<ContainerCommands, "prepare" | "exitOf" | "keepFiles" | "notSimulatedOf">;
+  readonly prober: Prober;
   /** Whether volumes, devices and addresses are available. */
   readonly mayStart: boolean;
   /** Addresses for its sandbox; undefined = none available. */
@@ -79,6 +83,8 @@ export interface Advance {
 
 /** Exit code of a container that was killed by SIGKILL. */
 const killedCode = 137;
+/** Exit code of a container that SIGTERM has ended. */
+const terminatedCode = 143;
 const defaultGraceSeconds = 30;
 /** Grace period of pods evicted at a hard eviction threshold. */
 const evictionGraceMs = 1_000;
@@ -226,8 +232,9 @@ function containerRun(run: PodRun, { name }: Container): ContainerRun {
 }
 
 /** Whether an init container lets the next containers start. */
-function isDone(container: Container, { state, exitCode }: ContainerRun): boolean {
-  return isSidecar(container) ? state === "running" : state === "terminated" && exitCode === 0;
+function isDone(container: Container, run: ContainerRun): boolean {
+  if (!isSidecar(container)) return run.state === "terminated" && run.exitCode === 0;
+  return run.state === "running" && hasStartedUp(container, run);
 }
 
 function isOver({ state, exitCode }: ContainerRun, container: Container, pod: Pod): boolean {
@@ -249,7 +256,7 @@ function runContainer(state: ContainerRun, container: Container, step: Container
     if ("fault" in prepared) return failCreation(state, container, { ...prepared, record });
     start(state, now);
     Object.assign(state, prepared);
-    recordStart(record, container);
+    beginRun(state, container, step);
   }
   const policy = restartPolicyOf(container, pod, isInit);
   for (;;) {
@@ -257,7 +264,15 @@ function runContainer(state: ContainerRun, container: Container, step: Container
       const exit = exitOf(container, state, step);
       const exitsAt = state.startedAt + (exit?.afterMs ?? Infinity);
       const readyAt = readyAtOf(state, { podSettings, delays });
-      if (now < exitsAt) return Math.min(exitsAt, readyAt > now ? readyAt : Infinity);
+      if (now < exitsAt) {
+        const { next, failed } =
+          state.killed === undefined ? callProbes(state, container, step) : noProbes;
+        if (failed === undefined) {
+          return Math.min(exitsAt, readyAt > now ? readyAt : Infinity, next);
+        }
+        kill(state, container, { ...step, policy, failed });
+        continue;
+      }
       const { code = 0, message } = exit ?? {};
       terminate(state, { at: exitsAt, code, message });
       state.left = commands.keepFiles({ pod, container, run: state }, exitsAt);
@@ -269,8 +284,42 @@ function runContainer(state: ContainerRun, container: Container, step: Container
     if ("fault" in prepared) return failCreation(state, container, { ...prepared, record });
     restartAfterCrash(state, now);
     Object.assign(state, prepared);
-    recordStart(record, container);
+    beginRun(state, container, step);
   }
+}
+
+const noProbes = { next: Infinity, failed: undefined };
+
+/** Kills a container whose liveness or startup probe has failed. */
+function kill(
+  state: ContainerRun,
+  container: Container,
+  {
+    pod,
+    podSettings,
+    now,
+    record,
+    isInit,
+    policy,
+    failed,
+  }: ContainerAdvance & {
+    readonly policy: string;
+    readonly failed: Exclude<ProbeKind, "readiness">;
+  },
+): void {
+  const { name, lifecycle } = container;
+  const what = `${isInit ? "Init container" : "Container"} ${name} failed ${failed} probe`;
+  const isRestartTold = !isInit && policy !== "Never";
+  recordStop(record, container, isRestartTold ? `${what}, will be restarted` : what);
+  const preStopMs = Number(lifecycle?.preStop?.sleep?.seconds ?? 0) * 1000;
+  const stopMs = preStopMs + (podSettings.stopAfterMs ?? 0);
+  const grace =
+    container[`${failed}Probe`]?.terminationGracePeriodSeconds ??
+    pod.spec?.terminationGracePeriodSeconds ??
+    defaultGraceSeconds;
+  const graceMs = Number(grace) * 1000;
+  const code = stopMs <= graceMs ? terminatedCode : killedCode;
+  state.killed = { afterMs: now - state.startedAt + Math.min(stopMs, graceMs), code };
 }
 
 /** Sets a container to CreateContainerConfigError; it waits for the objects that are missing. */
@@ -311,6 +360,7 @@ function exitOf(
   state: ContainerRun,
   { pod, podSettings, delays, commands, isInit }: ContainerAdvance,
 ): (ContainerExit & Partial<CommandExit>) | undefined {
+  if (state.killed !== undefined) return state.killed;
   const configured = podSettings.exitOf(container.name, isInit);
   if (configured !== undefined) return configured;
   if (isInit && isSidecar(container)) return undefined;

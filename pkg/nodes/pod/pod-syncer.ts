@@ -13,6 +13,7 @@ import { allocatedPod, newAllocation } from "./allocation.ts";
 import { fieldPathOf, type RecordContainerEvent } from "../events/container-events.ts";
 import type { ContainerCommands, Start } from "../environment/container-commands.ts";
 import { PodResizes, resizeRetryMs } from "./pod-resizes.ts";
+import { Prober } from "../probes/prober.ts";
 import type { StaticPods } from "../static-pods/static-pods.ts";
 import type { PodVolumes } from "../volumes/pod-volumes.ts";
 import type { PodHost } from "./pod-host.ts";
@@ -64,9 +65,12 @@ export class PodSyncer {
   private readonly timers: TimerHeap;
   private readonly resizes: PodResizes;
   private readonly allocations = new NodeAllocations();
+  private readonly prober: Prober;
 
   constructor(private readonly options: PodSyncerOptions) {
-    const { context, hostOf } = options;
+    const { context, hostOf, commands, settings } = options;
+    const { isStrict } = settings;
+    this.prober = new Prober({ commands, clock: context.clock, isStrict });
     this.resizes = new PodResizes({
       clock: context.clock,
       events: options.events,
@@ -205,6 +209,7 @@ export class PodSyncer {
       podSettings: podSettingsOf(pod),
       delays,
       commands,
+      prober: this.prober,
       now,
       record,
       hostIps,

@@ -2,6 +2,7 @@ import type { ContainerStateTerminated, ContainerStatus, Pod, PodStatus } from "
 import { parseSeconds } from "#meta";
 import { type ContainerEnd, type ContainerRun, newContainer } from "./container-run.ts";
 import { restoreAllocation } from "./allocation.ts";
+import { restoredProbeStates } from "../probes/probe-states.ts";
 import { newPodRun, type PodRun } from "./pod-run.ts";
 
 /**
@@ -44,6 +45,7 @@ function restoreContainer(status: ContainerStatus): ContainerRun | undefined {
     container.state = "running";
     container.startedAt = timeOf(state.running.startedAt) ?? 0;
     container.last = last;
+    container.probes = restoredProbeStates(status, container.startedAt);
   } else if (end !== undefined) {
     container.state = "terminated";
     Object.assign(container, end);
@@ -65,9 +67,9 @@ function restoreBackoff(container: ContainerRun): void {
 }
 
 function endOf(ended: ContainerStateTerminated): ContainerEnd {
-  const { exitCode, startedAt, finishedAt, message } = ended;
+  const { exitCode, startedAt, finishedAt, message, reason } = ended;
   const times = { startedAt: timeOf(startedAt) ?? 0, finishedAt: timeOf(finishedAt) ?? 0 };
-  return { exitCode, ...times, message };
+  return { exitCode, ...times, message, reason };
 }
 
 /** Parses a time to milliseconds since 1970; undefined = absent or invalid. */

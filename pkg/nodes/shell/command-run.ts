@@ -51,15 +51,10 @@ export function followCommand(
     unknownFolders,
   );
   for (const folder of main.folders) files.makeFolder(folder);
-  const random = seededRandom(main.seed);
-  const shell = new Shell({
-    ...main,
-    files,
-    unknown: ([program = ""]) => {
+  const shell = shellOf(main, files, {
+    unknown: (program) => {
       throw new NotSimulated(program);
     },
-    now: () => startedAt,
-    random: () => random.next(),
     maxCommands,
     maxBytes,
   });
@@ -84,4 +79,88 @@ export function followCommand(
     if (error instanceof TooMuchWork) return { exit: runsOn, output, textsAt };
     throw error;
   }
+}
+
+/** A part of a command that is not simulated. */
+export interface NotSimulatedPart {
+  /** The program, or a description of the feature. */
+  readonly program: string;
+  readonly isProgram: boolean;
+}
+
+/** What a command uses that is not simulated before it first sleeps; undefined = nothing. */
+export function firstNotSimulated(main: MainCommand): NotSimulatedPart | undefined {
+  const { files, startedAt, unknownFolders } = main;
+  const now = () => startedAt;
+  const command = new LiveCommand(main, new ContainerFiles(files, now, () => true, unknownFolders));
+  command.advance(0);
+  return command.notSimulated;
+}
+
+/** Limits of a command that runs along with the clock. */
+const liveLimits = { maxCommands: 100_000, maxBytes: 64 << 20 };
+
+/** The command of a running container, which changes the container's files as time passes. */
+export class LiveCommand {
+  private readonly running: Iterator<number, number>;
+  private dueMs = 0;
+  private isOver = false;
+  private missing: NotSimulatedPart | undefined;
+
+  constructor(
+    main: MainCommand,
+    readonly files: ContainerFiles,
+  ) {
+    for (const folder of main.folders) files.makeFolder(folder);
+    const unknown = (program: string) => {
+      this.missing = { program, isProgram: true };
+      throw new NotSimulated(program);
+    };
+    const shell = shellOf(main, files, { unknown, ...liveLimits });
+    this.running = shell.run(main.command, { input: new Uint8Array(), write: () => undefined });
+  }
+
+  /** What it has used that is not simulated: a program, or a feature; it does nothing from then on. */
+  get notSimulated(): NotSimulatedPart | undefined {
+    return this.missing;
+  }
+
+  /** Runs what the command does until a time after its start. */
+  advance(untilMs: number): void {
+    while (!this.isOver && this.dueMs <= untilMs) {
+      try {
+        const step = this.running.next();
+        if (step.done === true) this.isOver = true;
+        else this.dueMs += step.value;
+      } catch (error) {
+        this.isOver = true;
+        if (error instanceof TooMuchWork) return;
+        if (!(error instanceof NotSimulated)) throw error;
+        this.missing ??= { program: error.message, isProgram: false };
+      }
+    }
+  }
+}
+
+function shellOf(
+  main: MainCommand,
+  files: ContainerFiles,
+  {
+    unknown,
+    ...limits
+  }: {
+    readonly unknown: (program: string) => never;
+    readonly maxCommands: number;
+    readonly maxBytes: number;
+  },
+): Shell {
+  const random = seededRandom(main.seed);
+  return new Shell({
+    ...main,
+    ...limits,
+    files,
+    unknown: ([program = ""]) => unknown(program),
+    now: () => main.startedAt,
+    random: () => random.next(),
+  });
 }

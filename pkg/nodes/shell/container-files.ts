@@ -15,6 +15,11 @@ export interface FileEntry {
 /** A file that exists before a container starts: a text, or bytes with a mode. */
 export type InitialFile = string | { readonly data: Uint8Array; readonly mode: number };
 
+/** Files that every container has. */
+export const imageFiles: Readonly<Record<string, InitialFile>> = {
+  "/etc/os-release": 'ID=simulated\nPRETTY_NAME="Simulated by Keelson: no image runs"\n',
+};
+
 /** Limits of one file system and of all of them together. */
 const maxEntries = 4_096;
 const maxBytes = 8 << 20;
@@ -158,6 +163,11 @@ export class FileSystems {
 
   constructor(private readonly now: () => number) {}
 
+  /** The files of a container, if they have been created and not been deleted. */
+  find(container: string): ContainerFiles | undefined {
+    return this.byContainer.get(container);
+  }
+
   /**
    * The files of a container by its ID. Before new ones are created, those of containers for which
    * `isAlive` is false are deleted, and the oldest beyond 1,000 containers.
@@ -185,7 +195,8 @@ export class FileSystems {
     return true;
   }
 
-  private forget(container: string): void {
+  /** Deletes the files of a container. */
+  forget(container: string): void {
     this.byContainer.get(container)?.clear();
     this.byContainer.delete(container);
   }

@@ -20,6 +20,10 @@ export interface ShellOutput {
   readonly stderr: string;
   /** Undefined = the command continues to read standard input. */
   readonly exitCode: number | undefined;
+  /** Program or feature that the command used, and that is not simulated. */
+  readonly notSimulated?: string | undefined;
+  /** Time in ms for which the command would have slept. */
+  readonly sleptMs?: number;
 }
 
 /** Exit code for a program that does not exist, by POSIX. */
@@ -51,6 +55,7 @@ export class EchoShell {
   /** Extracts what the command `tar x` reads. */
   private tar: TarReader | undefined;
   private isReading = false;
+  private notSimulated: string | undefined;
 
   constructor(private readonly options: EchoShellOptions) {
     const { pod, clock } = options;
@@ -59,7 +64,10 @@ export class EchoShell {
     this.shell = new Shell({
       ...options,
       host: hostOf(pod),
-      unknown: ([program = ""]) => failed(`sh: 1: ${program}: not found\n`, notFoundCode),
+      unknown: ([program = ""]) => {
+        this.notSimulated ??= program;
+        return failed(`sh: 1: ${program}: not found\n`, notFoundCode);
+      },
       now: () => clock.now(),
       random: () => random.next(),
       maxCommands,
@@ -73,13 +81,14 @@ export class EchoShell {
     if (given !== undefined) return given;
     const [program] = this.command;
     if (program !== undefined && !isExecutable(program)) {
-      return failed(notFound(program), notFoundCode);
+      return { ...failed(notFound(program), notFoundCode), notSimulated: program };
     }
     const folder = extractionFolder(this.command);
     this.isReading = hasInput && (folder !== undefined || this.isReader);
     if (!this.isReading) {
       if (program === undefined) return { ...nothing, exitCode: 0 };
-      return this.finish((streams) => this.shell.run(this.command, streams));
+      const result = this.finish((streams) => this.shell.run(this.command, streams));
+      return { ...result, notSimulated: this.notSimulated };
     }
     if (folder !== undefined) this.tar = new TarReader(this.options.files, folder);
     return { ...nothing, stdout: this.prompt };
@@ -135,24 +144,29 @@ export class EchoShell {
   }
 
   /** Runs a command to its end; sleeps take no time. */
-  private finish(start: (streams: Streams) => Iterator<number, number>): ProgramResult {
+  private finish(
+    start: (streams: Streams) => Iterator<number, number>,
+  ): ProgramResult & { readonly sleptMs: number } {
     const outputs: Record<1 | 2, Uint8Array[]> = { 1: [], 2: [] };
     const write: Streams["write"] = (descriptor, data) => outputs[descriptor].push(data);
     const running = start({ input: new Uint8Array(), write });
+    let sleptMs = 0;
     try {
       let step = running.next();
-      while (step.done !== true) step = running.next();
+      for (; step.done !== true; step = running.next()) sleptMs += step.value;
       const stderr = joined(outputs[2]).toString();
-      return { stdout: joined(outputs[1]), stderr, exitCode: step.value };
+      return { stdout: joined(outputs[1]), stderr, exitCode: step.value, sleptMs };
     } catch (error) {
       const stdout = joined(outputs[1]);
       if (error instanceof NotSimulated) {
         // A result of a script that was not run to its end would be an invention.
+        this.notSimulated ??= error.message;
         const stderr = `${joined(outputs[2]).toString()}sh: not simulated: ${error.message}\n`;
-        return { stdout, stderr, exitCode: scriptFaultCode };
+        return { stdout, stderr, exitCode: scriptFaultCode, sleptMs };
       }
       if (!(error instanceof TooMuchWork)) throw error;
-      return { stdout, stderr: "simulated: the script does too much\n", exitCode: 137 };
+      const stderr = "simulated: the script does too much\n";
+      return { stdout, stderr, exitCode: 137, sleptMs };
     }
   }
 
