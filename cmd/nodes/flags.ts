@@ -70,6 +70,12 @@ export const simulationFlags = {
     "CIDRs of the addresses to which the annotation simulated.keelson.dev/port-forward of a pod " +
       "may forward ports; this process connects to them",
   ),
+  "strict-simulation": flag(
+    "bool",
+    false,
+    "fail exec probes and containers whose programs are not simulated; by default they pass and " +
+      "run, and an Event NotSimulated of the pod says so",
+  ),
   stages: flag(
     "bool",
     true,
@@ -102,6 +108,7 @@ export function simulationSettings(
   | "storage"
   | "portForwardTargets"
   | "installsStages"
+  | "strictSimulation"
   | "seed"
 > {
   return {
@@ -113,6 +120,7 @@ export function simulationSettings(
     eventsPerSecond: values["event-qps"],
     portForwardTargets: cidrsOf(values["port-forward-targets"], "port-forward-targets"),
     installsStages: values.stages,
+    strictSimulation: values["strict-simulation"],
     seed: values.seed || undefined,
     delays: {
       ...delays,

@@ -5,6 +5,7 @@ import type { FlagGroup } from "../flags/help.ts";
 import { logFormat, loggingFlags } from "../flags/logging-flags.ts";
 import { flag, parseFlags } from "../flags/parse.ts";
 import { untilSignal } from "../flags/until-signal.ts";
+import { simulationFlags } from "../nodes/flags.ts";
 import { ControlServer } from "./control-server.ts";
 
 const testServerFlags = {
@@ -13,6 +14,7 @@ const testServerFlags = {
   controllers: flag("bool", false, "run the controllers"),
   scheduler: flag("bool", false, "run the scheduler"),
   nodes: flag("int", 0, "number of simulated nodes"),
+  "strict-simulation": simulationFlags["strict-simulation"],
   "intercept-controllers": flag(
     "bool",
     false,
@@ -45,7 +47,9 @@ async function runTestServer(words: readonly string[]): Promise<void> {
     port: values["secure-port"],
     controllers: values.controllers,
     scheduler: values.scheduler,
-    ...(values.nodes === 0 ? {} : { nodes: { count: values.nodes } }),
+    ...(values.nodes === 0
+      ? {}
+      : { nodes: { count: values.nodes, strictSimulation: values["strict-simulation"] } }),
     virtualTime: values["virtual-time"],
     interceptControllers: values["intercept-controllers"],
     logger: standardLogger(logFormat(values["logging-format"]), values.v),

@@ -43,8 +43,11 @@ export interface NodesSettings {
   readonly portForwardTargets: readonly string[];
   /** Whether to create a missing CustomResourceDefinition of KWOK Stages. */
   readonly installsStages: boolean;
-  /** Whether commands and exec probes that are not simulated fail; false = they run and pass, and an Event says so. */
-  readonly isStrict: boolean;
+  /**
+   * Whether containers and exec probes whose programs are not simulated fail; false = they run and pass, and an
+   * Event says so.
+   */
+  readonly strictSimulation: boolean;
   /** Seed of randomness, which then depends only on it and on names; undefined = not deterministic. */
   readonly seed?: string | undefined;
 }
@@ -65,7 +68,7 @@ export const defaultNodesSettings: NodesSettings = {
   kubeletVersion: "v1.34.0",
   portForwardTargets: ["127.0.0.0/8", "::1/128"],
   installsStages: true,
-  isStrict: false,
+  strictSimulation: false,
 };
 
 /** Dependencies of simulated nodes. */

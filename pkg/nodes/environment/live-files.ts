@@ -18,7 +18,10 @@ interface Live {
   hasTokens: boolean;
 }
 
-/** Files of running containers, created when they are first needed; commands, probes and clients change the same ones. */
+/**
+ * Files of running containers, created when they are first needed. The command of a container, its probes and
+ * clients change the same ones.
+ */
 export class LiveFiles {
   private readonly systems: FileSystems;
   /** By key of the pod and name of the container. */

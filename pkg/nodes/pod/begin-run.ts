@@ -1,7 +1,13 @@
-import type { Container } from "#kinds";
-import { recordNotSimulated, recordStart } from "../events/container-events.ts";
+import type { Container, Pod } from "#kinds";
+import type { PodSettings } from "../annotations.ts";
+import type { ContainerCommands } from "../environment/container-commands.ts";
+import type { Prober } from "../probes/prober.ts";
+import {
+  type RecordContainerEvent,
+  recordNotSimulated,
+  recordStart,
+} from "../events/container-events.ts";
 import { type ContainerRun, terminate } from "./container-run.ts";
-import type { Advance } from "./pod-run.ts";
 
 /** Exit code and reason by which containerd reports a command that could not be started. */
 const startErrorCode = 128;
@@ -27,16 +33,25 @@ export function beginRun(
   recordNotSimulated(record, container, { run, part: part.program, effect });
 }
 
-interface StartedStep extends Advance {
+interface StartedStep {
+  readonly pod: Pod;
+  readonly podSettings: PodSettings;
+  readonly commands: Pick<ContainerCommands, "notSimulatedOf">;
+  readonly prober: Pick<Prober, "isStrict">;
+  readonly record: RecordContainerEvent;
+  /** Wall clock in ms. */
+  readonly now: number;
   readonly isInit: boolean;
 }
 
+/** Message of containerd and runc for a program that an image does not have. */
 function startError(program: string): string {
   const why = program.includes("/")
     ? "no such file or directory"
     : "executable file not found in $PATH";
   return (
-    "failed to create containerd task: failed to create shim task: OCI runtime create failed: runc create failed: " +
-    `unable to start container process: error during container init: exec: ${JSON.stringify(program)}: ${why}: unknown`
+    "failed to create containerd task: failed to create shim task: OCI runtime create failed: " +
+    "runc create failed: unable to start container process: error during container init: exec: " +
+    `${JSON.stringify(program)}: ${why}: unknown`
   );
 }

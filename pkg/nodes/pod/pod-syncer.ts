@@ -69,7 +69,7 @@ export class PodSyncer {
 
   constructor(private readonly options: PodSyncerOptions) {
     const { context, hostOf, commands, settings } = options;
-    const { isStrict } = settings;
+    const { strictSimulation: isStrict } = settings;
     this.prober = new Prober({ commands, clock: context.clock, isStrict });
     this.resizes = new PodResizes({
       clock: context.clock,

@@ -1,4 +1,10 @@
-import type { ContainerStateTerminated, ContainerStatus, Pod, PodStatus } from "#kinds";
+import {
+  type ContainerStateTerminated,
+  type ContainerStatus,
+  containersOf,
+  type Pod,
+  type PodStatus,
+} from "#kinds";
 import { parseSeconds } from "#meta";
 import { type ContainerEnd, type ContainerRun, newContainer } from "./container-run.ts";
 import { restoreAllocation } from "./allocation.ts";
@@ -17,6 +23,10 @@ export function restorePodRun(pod: Pod, now: number): PodRun {
   const statuses = [...initContainerStatuses, ...containerStatuses, ...ephemeralContainerStatuses];
   for (const each of statuses) {
     const container = restoreContainer(each);
+    const declared = containersOf(pod).find(({ name }) => name === each.name);
+    if (container?.state === "running" && declared !== undefined) {
+      container.probes = restoredProbeStates(declared, each, container.startedAt);
+    }
     if (container !== undefined) run.containers.set(each.name, container);
   }
   run.ips = podIpsOf(status);
@@ -45,7 +55,6 @@ function restoreContainer(status: ContainerStatus): ContainerRun | undefined {
     container.state = "running";
     container.startedAt = timeOf(state.running.startedAt) ?? 0;
     container.last = last;
-    container.probes = restoredProbeStates(status, container.startedAt);
   } else if (end !== undefined) {
     container.state = "terminated";
     Object.assign(container, end);

@@ -43,15 +43,14 @@ export function newProbeStates(container: Container, startedAt: number): ProbeSt
 
 /** States of the probes of a running container after a restart of its kubelet, by its status. */
 export function restoredProbeStates(
+  container: Container,
   { started, ready }: ContainerStatus,
   startedAt: number,
 ): ProbeStates {
-  const state = { last: undefined, count: 0, dueAt: startedAt, settled: undefined };
-  return {
-    startup: { ...state, result: started === true ? true : undefined },
-    readiness: { ...state, result: ready },
-    liveness: { ...state, result: undefined },
-  };
+  const states = newProbeStates(container, startedAt);
+  if (states.startup !== undefined && started === true) states.startup.result = true;
+  if (states.readiness !== undefined) states.readiness.result = ready;
+  return states;
 }
 
 /** Whether the startup probe of a running container, if it has one, has succeeded. */

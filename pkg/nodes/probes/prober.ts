@@ -29,7 +29,10 @@ const success: ProbeOutcome = { result: "success", output: "", isFixed: true };
 const maxOutput = 10 << 10;
 const defaultTimeoutSeconds = 1;
 
-/** Calls probes of simulated containers: commands in the shell; all others succeed unless annotations make them fail. */
+/**
+ * Calls probes of simulated containers: commands in the shell; all others succeed unless annotations make them
+ * fail.
+ */
 export class Prober {
   constructor(private readonly options: ProberOptions) {}
 
@@ -72,7 +75,8 @@ export class Prober {
       return { result: "failure", output, isFixed: false };
     }
     const output = Buffer.from(stdout).toString() + stderr;
-    const result = exitCode === 0 ? "success" : "failure";
+    // The exit code of a script that a program was missing from says nothing.
+    const result = exitCode === 0 && notSimulated === undefined ? "success" : "failure";
     return { result, output: output.slice(0, maxOutput), isFixed: false };
   }
 }
