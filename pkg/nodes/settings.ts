@@ -44,8 +44,8 @@ export interface NodesSettings {
   /** Whether to create a missing CustomResourceDefinition of KWOK Stages. */
   readonly installsStages: boolean;
   /**
-   * Whether containers and exec probes whose programs are not simulated fail; false = they run and pass, and an
-   * Event says so.
+   * Whether containers and exec probes whose programs are not simulated fail; false = they run and pass, and
+   * an Event says so.
    */
   readonly strictSimulation: boolean;
   /** Seed of randomness, which then depends only on it and on names; undefined = not deterministic. */

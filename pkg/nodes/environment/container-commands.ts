@@ -162,8 +162,8 @@ export class ContainerCommands {
   }
 
   /**
-   * The files of a running container, as its command, probes and clients have changed them; they are lost on a
-   * restart.
+   * The files of a running container, as its command, probes and clients have changed them; they are lost on
+   * a restart.
    */
   filesOf(start: Start): ContainerFiles {
     return this.live.filesOf(start, () => this.mainOf(start));

@@ -30,8 +30,8 @@ const maxOutput = 10 << 10;
 const defaultTimeoutSeconds = 1;
 
 /**
- * Calls probes of simulated containers: commands in the shell; all others succeed unless annotations make them
- * fail.
+ * Calls probes of simulated containers: commands in the shell; all others succeed unless annotations make
+ * them fail.
  */
 export class Prober {
   constructor(private readonly options: ProberOptions) {}

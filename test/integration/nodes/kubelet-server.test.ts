@@ -49,8 +49,8 @@ describe("simulated kubelets", () => {
   });
   after(() => server?.close());
 
-  function open(path: string, { name }: Pick<Protocol, "name">): WebSocket {
-    const url = `${server.url.replace("https", "wss")}${pods}/web/${path}`;
+  function open(path: string, { name }: Pick<Protocol, "name">, pod = "web"): WebSocket {
+    const url = `${server.url.replace("https", "wss")}${pods}/${pod}/${path}`;
     const headers = { authorization: `Bearer ${server.token}` };
     const offered = name === undefined ? [] : ["unknown.k8s.io", `${name}.k8s.io`];
     return new WebSocket(url, offered, { headers, rejectUnauthorized: false });
@@ -151,6 +151,37 @@ describe("simulated kubelets", () => {
         await assert.rejects(closed(open(path, { name })), /403/, `${path} ${name}`);
       }
     }
+  });
+
+  it("execute commands, commands of containers and probes on the same files", async () => {
+    const script = "echo up > /tmp/healthy; sleep 3600";
+    const readinessProbe = {
+      exec: { command: ["cat", "/tmp/healthy"] },
+      periodSeconds: 1,
+      failureThreshold: 1,
+    };
+    const container = { name: "c", image: "i", command: ["sh", "-c", script], readinessProbe };
+    const spec = { nodeName: "hollow-0", containers: [container] };
+    await cluster.create(pods, { metadata: { name: "probed" }, spec });
+    const becomes = (isReady: boolean) =>
+      cluster.until(
+        `${pods}/probed`,
+        ({ status }) => status.containerStatuses?.[0]?.ready === isReady,
+      );
+    const run = async (...command: string[]) => {
+      const query = new URLSearchParams();
+      for (const word of command) query.append("command", word);
+      const socket = open(`exec?stdout=1&${query}`, { name: "v4.channel" }, "probed");
+      const messages = messagesOf(socket, false);
+      await closed(socket);
+      return textOn(messages, 1);
+    };
+    await becomes(true);
+    assert.equal(await run("cat", "/tmp/healthy"), "up\n");
+    await run("rm", "/tmp/healthy");
+    await becomes(false);
+    await run("touch", "/tmp/healthy");
+    await becomes(true);
   });
 
   it("reject commands without a stream", async () => {
