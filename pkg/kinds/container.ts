@@ -62,9 +62,19 @@ export interface EnvFromSource {
   readonly secretRef?: WholeObject;
 }
 
+/** A hook of a container. */
+export interface LifecycleHandler {
+  readonly exec?: ExecAction;
+  readonly sleep?: { readonly seconds?: number | bigint };
+}
+
+export interface ExecAction {
+  readonly command?: readonly string[];
+}
+
 /** A probe of a container; integers have their defaults. */
 export interface Probe {
-  readonly exec?: { readonly command?: readonly string[] };
+  readonly exec?: ExecAction;
   readonly httpGet?: { readonly port: number | bigint | string };
   readonly tcpSocket?: { readonly port: number | bigint | string };
   readonly grpc?: object;
@@ -100,7 +110,8 @@ export interface Container {
   readonly volumeMounts?: readonly VolumeMount[];
   readonly volumeDevices?: readonly { readonly name: string; readonly devicePath: string }[];
   readonly lifecycle?: {
-    readonly preStop?: { readonly sleep?: { readonly seconds?: number | bigint } };
+    readonly postStart?: LifecycleHandler;
+    readonly preStop?: LifecycleHandler;
   };
 }
 

@@ -1,12 +1,9 @@
-import type { Container, Pod } from "#kinds";
+import type { Container } from "#kinds";
 import type { PodSettings } from "../annotations.ts";
 import type { ContainerCommands } from "../environment/container-commands.ts";
-import type { Prober } from "../probes/prober.ts";
-import {
-  type RecordContainerEvent,
-  recordNotSimulated,
-  recordStart,
-} from "../events/container-events.ts";
+import { callPostStart, type HookStep } from "../lifecycle/hooks.ts";
+import { kill } from "../lifecycle/kill.ts";
+import { recordNotSimulated, recordStart } from "../events/container-events.ts";
 import { type ContainerRun, terminate } from "./container-run.ts";
 
 /** Exit code and reason by which containerd reports a command that could not be started. */
@@ -14,11 +11,8 @@ const startErrorCode = 128;
 const startErrorReason = "StartError";
 
 /** Records the start of a container, which fails under strict simulation if its program is not simulated. */
-export function beginRun(
-  run: ContainerRun,
-  container: Container,
-  { pod, podSettings, commands, record, now, isInit, prober }: StartedStep,
-): void {
+export function beginRun(run: ContainerRun, container: Container, step: StartedStep): void {
+  const { pod, podSettings, commands, record, now, isInit, prober } = step;
   const isAnnotated = podSettings.exitOf(container.name, isInit) !== undefined;
   const part = isAnnotated ? undefined : commands.notSimulatedOf({ pod, container, run });
   if (part?.isProgram === true && prober.isStrict) {
@@ -28,17 +22,17 @@ export function beginRun(
     return recordStart(record, container, message);
   }
   recordStart(record, container);
+  if (!callPostStart(run, container, step)) {
+    kill(run, container, { ...step, why: "FailedPostStartHook" });
+  }
   if (part === undefined) return;
   const effect = `Command of container ${container.name} is not run, and the container runs without it`;
   recordNotSimulated(record, container, { run, part: part.program, effect });
 }
 
-interface StartedStep {
-  readonly pod: Pod;
+interface StartedStep extends HookStep {
   readonly podSettings: PodSettings;
   readonly commands: Pick<ContainerCommands, "notSimulatedOf">;
-  readonly prober: Pick<Prober, "isStrict">;
-  readonly record: RecordContainerEvent;
   /** Wall clock in ms. */
   readonly now: number;
   readonly isInit: boolean;

@@ -32,6 +32,8 @@ export interface ContainerRun {
   probes: ProbeStates | undefined;
   /** Exit of a container that its kubelet kills and restarts. */
   killed: ContainerExit | undefined;
+  /** Time in ms that its preStop hook takes; undefined = not called. */
+  preStopMs: number | undefined;
   /** Programs of which an Event has said that they are not simulated. */
   told: ReadonlySet<string>;
   /** Number of failed image pulls. */
@@ -86,6 +88,7 @@ export function newContainer(): ContainerRun {
     commandExit: undefined,
     probes: undefined,
     killed: undefined,
+    preStopMs: undefined,
     told: none,
     failedPulls: 0,
     pulledAt: 0,
@@ -99,6 +102,7 @@ export function start(container: ContainerRun, now: number): void {
   container.commandExit = undefined;
   container.probes = undefined;
   container.killed = undefined;
+  container.preStopMs = undefined;
 }
 
 export function terminate(

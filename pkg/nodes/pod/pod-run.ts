@@ -16,6 +16,8 @@ import {
   start,
   terminate,
 } from "./container-run.ts";
+import { preStopMsOf } from "../lifecycle/hooks.ts";
+import { defaultGraceSeconds, kill, killedCode } from "../lifecycle/kill.ts";
 import { callProbes } from "../probes/container-probes.ts";
 import { hasStartedUp, type ProbeKind } from "../probes/probe-states.ts";
 import type { Prober } from "../probes/prober.ts";
@@ -81,11 +83,6 @@ export interface Advance {
   readonly record: RecordContainerEvent;
 }
 
-/** Exit code of a container that was killed by SIGKILL. */
-const killedCode = 137;
-/** Exit code of a container that SIGTERM has ended. */
-const terminatedCode = 143;
-const defaultGraceSeconds = 30;
 /** Grace period of pods evicted at a hard eviction threshold. */
 const evictionGraceMs = 1_000;
 
@@ -173,18 +170,17 @@ function graceMsOf({ metadata, spec }: Pod): number {
 }
 
 /** Terminates containers after their preStop hook and SIGTERM, or at the end of the grace period. */
-function stopContainers(run: PodRun, { pod, podSettings, commands, now }: Advance): number {
+function stopContainers(run: PodRun, step: Advance): number {
+  const { pod, podSettings, commands, now } = step;
   const since = run.stoppingSince ?? now;
   const graceMs = graceMsOf(pod);
   const isEvicted = run.failure?.reason === "Evicted";
   const killedAt = since + (isEvicted ? Math.min(graceMs, evictionGraceMs) : graceMs);
   let next = Infinity;
   for (const container of containersOf(pod)) {
-    const { name, lifecycle } = container;
-    const state = run.containers.get(name);
+    const state = run.containers.get(container.name);
     if (state?.state !== "running") continue;
-    const preStopMs = Number(lifecycle?.preStop?.sleep?.seconds ?? 0) * 1000;
-    const exitsAt = since + preStopMs + (podSettings.stopAfterMs ?? 0);
+    const exitsAt = since + preStopMsOf(state, container, step) + (podSettings.stopAfterMs ?? 0);
     if (now >= Math.min(exitsAt, killedAt)) {
       terminate(state, { at: now, code: exitsAt <= killedAt ? 0 : killedCode });
       state.left = commands.keepFiles({ pod, container, run: state }, now);
@@ -270,7 +266,9 @@ function runContainer(state: ContainerRun, container: Container, step: Container
         if (failed === undefined) {
           return Math.min(exitsAt, readyAt > now ? readyAt : Infinity, next);
         }
-        kill(state, container, { ...step, policy, failed });
+        const graceSeconds = container[`${failed}Probe`]?.terminationGracePeriodSeconds;
+        const why = killMessage(container, { isInit, policy, failed });
+        kill(state, container, { ...step, why, graceSeconds });
         continue;
       }
       const { code = 0, message } = exit ?? {};
@@ -290,36 +288,14 @@ function runContainer(state: ContainerRun, container: Container, step: Container
 
 const noProbes = { next: Infinity, failed: undefined };
 
-/** Kills a container whose liveness or startup probe has failed. */
-function kill(
-  state: ContainerRun,
-  container: Container,
-  {
-    pod,
-    podSettings,
-    now,
-    record,
-    isInit,
-    policy,
-    failed,
-  }: ContainerAdvance & {
-    readonly policy: string;
-    readonly failed: Exclude<ProbeKind, "readiness">;
-  },
-): void {
-  const { name, lifecycle } = container;
-  const what = `${isInit ? "Init container" : "Container"} ${name} failed ${failed} probe`;
-  const isRestartTold = !isInit && policy !== "Never";
-  recordStop(record, container, isRestartTold ? `${what}, will be restarted` : what);
-  const preStopMs = Number(lifecycle?.preStop?.sleep?.seconds ?? 0) * 1000;
-  const stopMs = preStopMs + (podSettings.stopAfterMs ?? 0);
-  const grace =
-    container[`${failed}Probe`]?.terminationGracePeriodSeconds ??
-    pod.spec?.terminationGracePeriodSeconds ??
-    defaultGraceSeconds;
-  const graceMs = Number(grace) * 1000;
-  const code = stopMs <= graceMs ? terminatedCode : killedCode;
-  state.killed = { afterMs: now - state.startedAt + Math.min(stopMs, graceMs), code };
+/** The kubelet's message on a container whose liveness or startup probe has failed. */
+function killMessage(
+  { name }: Container,
+  { isInit, policy, failed }: { isInit: boolean; policy: string; failed: ProbeKind },
+): string {
+  if (isInit) return `Init container ${name} failed ${failed} probe`;
+  const what = `Container ${name} failed ${failed} probe`;
+  return policy === "Never" ? what : `${what}, will be restarted`;
 }
 
 /** Sets a container to CreateContainerConfigError; it waits for the objects that are missing. */

@@ -1,5 +1,5 @@
 import type { Clock } from "#base";
-import type { Container, Pod, Probe } from "#kinds";
+import type { Container, ExecAction, Pod, Probe } from "#kinds";
 import { perName } from "#routing";
 import { annotationOf } from "../annotations.ts";
 import type { ContainerCommands, Start } from "../environment/container-commands.ts";
@@ -15,6 +15,15 @@ export interface ProbeOutcome {
   readonly isFixed: boolean;
   /** Program or feature that is not simulated, because of which the probe passes. */
   readonly notRun?: string | undefined;
+}
+
+export interface CommandResult {
+  readonly output: string;
+  readonly exitCode: number | undefined;
+  /** Program or feature that the command used, and that is not simulated. */
+  readonly notSimulated: string | undefined;
+  /** Time in ms for which the command slept. */
+  readonly sleptMs: number;
 }
 
 export interface ProberOptions {
@@ -55,9 +64,23 @@ export class Prober {
   }
 
   private execute(start: Start, { exec = {}, timeoutSeconds }: Probe): ProbeOutcome {
-    const { commands, clock, isStrict } = this.options;
+    const { output, exitCode, notSimulated, sleptMs } = this.run(start, exec);
+    if (notSimulated !== undefined && !this.isStrict) return { ...success, notRun: notSimulated };
+    const seconds = Number(timeoutSeconds ?? defaultTimeoutSeconds);
+    if (sleptMs > seconds * 1000) {
+      const shown = JSON.stringify((exec.command ?? []).join(" "));
+      const text = `command timed out: ${shown} timed out after ${seconds}s`;
+      return { result: "failure", output: text, isFixed: false };
+    }
+    // The exit code of a script that a program was missing from says nothing.
+    const result = exitCode === 0 && notSimulated === undefined ? "success" : "failure";
+    return { result, output: output.slice(0, maxOutput), isFixed: false };
+  }
+
+  /** Runs a command of a probe or hook in a container. */
+  run(start: Start, { command = [] }: ExecAction): CommandResult {
+    const { commands, clock } = this.options;
     const { pod, container } = start;
-    const { command = [] } = exec;
     const shell = new EchoShell({
       pod,
       container: container.name,
@@ -67,17 +90,8 @@ export class Prober {
       command,
     });
     const { stdout, stderr, exitCode, notSimulated, sleptMs = 0 } = shell.start(false);
-    if (notSimulated !== undefined && !isStrict) return { ...success, notRun: notSimulated };
-    const seconds = Number(timeoutSeconds ?? defaultTimeoutSeconds);
-    if (sleptMs > seconds * 1000) {
-      const shown = JSON.stringify(command.join(" "));
-      const output = `command timed out: ${shown} timed out after ${seconds}s`;
-      return { result: "failure", output, isFixed: false };
-    }
     const output = Buffer.from(stdout).toString() + stderr;
-    // The exit code of a script that a program was missing from says nothing.
-    const result = exitCode === 0 && notSimulated === undefined ? "success" : "failure";
-    return { result, output: output.slice(0, maxOutput), isFixed: false };
+    return { output, exitCode, notSimulated, sleptMs };
   }
 }
 
