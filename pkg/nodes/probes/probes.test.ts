@@ -228,7 +228,7 @@ describe("probes of simulated containers", () => {
     });
   }
 
-  it("follow annotations while the pod runs, without being called in between", async () => {
+  it("follow annotations while the pod runs", async () => {
     await start();
     await create({ readinessProbe: { httpGet: { port: 80 } } });
     assert.equal(await stateOf(), "ready 0");
