@@ -7,7 +7,7 @@ import { type HookStep, preStopMsOf } from "./hooks.ts";
 /** Exit code of a container that was killed by SIGKILL. */
 export const killedCode = 137;
 /** Exit code of a container that SIGTERM has ended. */
-const terminatedCode = 143;
+export const terminatedCode = 143;
 export const defaultGraceSeconds = 30;
 
 export interface Kill extends HookStep {

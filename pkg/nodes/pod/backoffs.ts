@@ -10,14 +10,14 @@ import {
 import { type ContainerRun, restart } from "./container-run.ts";
 
 /** The kubelet's initial and maximum backoff (MaxContainerBackOff). */
-const firstMs = 10_000;
+export const firstBackoffMs = 10_000;
 const maxMs = 300_000;
 /** Run time after which a crash resets the backoff. */
 const resetMs = 2 * maxMs;
 /** Delay until the kubelet observes that a container exited or a pull failed (PLEG relist period). */
 const relistMs = 1_000;
 
-const nextDelay = (ms: number) => Math.min(maxMs, ms === 0 ? firstMs : ms * 2);
+const nextDelay = (ms: number) => Math.min(maxMs, ms === 0 ? firstBackoffMs : ms * 2);
 
 /**
  * Backoff of a terminated container: none after the first crash, then 10 s, doubling up to 5 min.
@@ -69,7 +69,7 @@ export function failPull(
 ): number {
   const { image = "" } = container;
   const message = error === "true" ? `failed to pull image "${image}": not found` : error;
-  const delayMs = Math.min(maxMs, firstMs * 2 ** Math.min(state.failedPulls - 1, 10));
+  const delayMs = Math.min(maxMs, firstBackoffMs * 2 ** Math.min(state.failedPulls - 1, 10));
   if (state.failedPulls === 0 || now >= state.pulledAt + delayMs) {
     state.failedPulls += 1;
     state.pulledAt = now;
@@ -85,7 +85,9 @@ export function failPull(
     reason: "ImagePullBackOff",
     message: `Back-off pulling image "${image}": ErrImagePull: ${message}`,
   };
-  return state.pulledAt + Math.min(maxMs, firstMs * 2 ** Math.min(state.failedPulls - 1, 10));
+  return (
+    state.pulledAt + Math.min(maxMs, firstBackoffMs * 2 ** Math.min(state.failedPulls - 1, 10))
+  );
 }
 
 function durationText(ms: number): string {

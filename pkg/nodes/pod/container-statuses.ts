@@ -12,7 +12,8 @@ import {
 import { containerId, imageId, timeText } from "../identifiers.ts";
 import { type ContainerEnd, type ContainerRun, newContainer } from "./container-run.ts";
 import { hasStartedUp, isProbedReady } from "../probes/probe-states.ts";
-import { type Advance, type PodRun, readyAtOf } from "./pod-run.ts";
+import { readyAtOf } from "./container-ends.ts";
+import type { Advance, PodRun } from "./pod-run.ts";
 
 type StatusLists = Required<
   Pick<PodStatus, "initContainerStatuses" | "containerStatuses" | "ephemeralContainerStatuses">
@@ -148,8 +149,8 @@ function isReady(container: Container, state: ContainerRun, step: StatusStep): b
     return state.state === "terminated" && state.exitCode === 0;
   }
   if (step.kind === "ephemeral") return false;
-  const isDelayed = step.now < readyAtOf(state, step);
-  return state.state === "running" && !isDelayed && isProbedReady(container, state);
+  if (state.state !== "running" || !isProbedReady(container, state)) return false;
+  return step.now >= readyAtOf(container, state, { ...step, isInit: step.kind === "init" });
 }
 
 /**

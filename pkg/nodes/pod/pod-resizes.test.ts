@@ -72,7 +72,7 @@ describe("resizes of pods", () => {
     await resize("p", "2");
     const status = statusOf(await run.pod("p"));
     assert.deepEqual([status?.restartCount, status?.state?.running !== undefined], [1, true]);
-    assert.equal(status?.lastState?.terminated?.exitCode, 0);
+    assert.equal(status?.lastState?.terminated?.exitCode, 143);
   });
 
   it("are infeasible beyond the size of the node", async () => {

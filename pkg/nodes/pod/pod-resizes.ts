@@ -6,6 +6,7 @@ import { plus, podTotal } from "#quota";
 import { Quantity } from "#meta";
 import { isStaticPod } from "../admission/critical-pods.ts";
 import { infeasibleResize } from "../admission/node-admission.ts";
+import { podSettingsOf } from "../annotations.ts";
 import { timeText } from "../identifiers.ts";
 import type { KubeletEvents } from "../events/kubelet-events.ts";
 import {
@@ -21,8 +22,9 @@ import {
   recordStart,
   recordStop,
 } from "../events/container-events.ts";
+import { type PodFailure, stopCodeOf } from "./container-ends.ts";
 import { type ContainerRun, restart, terminate } from "./container-run.ts";
-import type { PodFailure, PodRun } from "./pod-run.ts";
+import type { PodRun } from "./pod-run.ts";
 import type { PodHost } from "./pod-host.ts";
 
 export interface PodResizesOptions {
@@ -174,7 +176,7 @@ export class PodResizes {
     const record: RecordContainerEvent = (each, event) =>
       events.recordPod(pod, event, fieldPathOf(pod, each));
     recordStop(record, container, `Container ${container.name} resize requires restart`);
-    terminate(state, { at: now, code: 0 });
+    terminate(state, { at: now, code: stopCodeOf(pod, podSettingsOf(pod)) });
     restart(state, now);
     recordStart(record, container);
   }

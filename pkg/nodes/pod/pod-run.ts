@@ -1,7 +1,6 @@
 import { type Container, containersOf, isSidecar, type Pod } from "#kinds";
 import { withAddresses } from "./addresses.ts";
 import type { PodAllocation } from "./allocation.ts";
-import type { ContainerExit, PodSettings } from "../annotations.ts";
 import { backOff, failPull, restartAfterCrash } from "./backoffs.ts";
 import { isMissingImage } from "../missing-images.ts";
 import {
@@ -10,14 +9,16 @@ import {
   recordStop,
 } from "../events/container-events.ts";
 import {
-  type CommandExit,
-  type ContainerRun,
-  newContainer,
-  start,
-  terminate,
-} from "./container-run.ts";
-import { preStopMsOf } from "../lifecycle/hooks.ts";
-import { defaultGraceSeconds, kill, killedCode } from "../lifecycle/kill.ts";
+  type ContainerStep,
+  exitOf,
+  isRestarted,
+  readyAtOf,
+  restartPolicyOf,
+  type StoppablePod,
+  stopContainers,
+} from "./container-ends.ts";
+import { type ContainerRun, newContainer, start, terminate } from "./container-run.ts";
+import { kill } from "../lifecycle/kill.ts";
 import { callProbes } from "../probes/container-probes.ts";
 import { hasStartedUp, type ProbeKind } from "../probes/probe-states.ts";
 import type { Prober } from "../probes/prober.ts";
@@ -25,7 +26,7 @@ import { beginRun } from "./begin-run.ts";
 import type { ContainerCommands } from "../environment/container-commands.ts";
 
 /** Runtime state of a pod. */
-export interface PodRun {
+export interface PodRun extends StoppablePod {
   readonly uid: string;
   /** Wall clock in ms at which the node accepted the pod. */
   readonly admittedAt: number;
@@ -37,38 +38,9 @@ export interface PodRun {
   allocation: PodAllocation | undefined;
   /** Addresses of the sandbox; undefined = none yet. */
   ips: readonly string[] | undefined;
-  /** Whether the sandbox is ready. */
-  isSandboxReady: boolean;
-  readonly containers: Map<string, ContainerRun>;
-  /** Time in ms at which the kubelet started to terminate the pod; undefined = it has not. */
-  stoppingSince: number | undefined;
-  /** Reason for which the node itself terminated the pod. */
-  failure: PodFailure | undefined;
-  /** Whether all containers have terminated for good. */
-  isFinished: boolean;
 }
 
-export interface PodFailure {
-  readonly reason: string;
-  readonly message: string;
-}
-
-/** Default delays in ms of pods without annotations. */
-export interface PodDelays {
-  /** From admission to the start of containers. */
-  readonly startMs: number;
-  /** From a container's start until it is ready. */
-  readonly readyMs: number;
-  /** Run time of each init container. */
-  readonly initMs: number;
-  /** Run time of the containers of a Job's pod. */
-  readonly jobMs: number;
-}
-
-export interface Advance {
-  readonly pod: Pod;
-  readonly podSettings: PodSettings;
-  readonly delays: PodDelays;
+export interface Advance extends ContainerStep {
   readonly commands: Pick<ContainerCommands, "prepare" | "exitOf" | "keepFiles" | "notSimulatedOf">;
   readonly prober: Prober;
   /** Whether volumes, devices and addresses are available. */
@@ -77,14 +49,9 @@ export interface Advance {
   readonly podIps: readonly string[] | undefined;
   /** Addresses of its node. */
   readonly hostIps: readonly string[];
-  /** Wall clock in ms. */
-  readonly now: number;
   /** Records container Events. */
   readonly record: RecordContainerEvent;
 }
-
-/** Grace period of pods evicted at a hard eviction threshold. */
-const evictionGraceMs = 1_000;
 
 export function newPodRun(uid: string, admittedAt: number): PodRun {
   return {
@@ -120,14 +87,6 @@ export function advance(run: PodRun, step: Advance): number {
   return Math.min(runContainers(run, { ...step, pod }), endsAt);
 }
 
-/** Time in ms at which a running container becomes ready; Infinity = never. */
-export function readyAtOf(
-  { startedAt }: ContainerRun,
-  { podSettings, delays }: Pick<Advance, "podSettings" | "delays">,
-): number {
-  return startedAt + (podSettings.readyAfterMs ?? delays.readyMs);
-}
-
 /** Starts to terminate a pod that is deleted, finished or past its active deadline; returns the deadline. */
 function stopIfDue(run: PodRun, step: Advance): number {
   const { pod, now } = step;
@@ -158,41 +117,11 @@ export function beginStop(
   if (run.stoppingSince !== undefined) return;
   run.stoppingSince = now;
   for (const container of containersOf(pod)) {
-    if (run.containers.get(container.name)?.state === "running") recordStop(record, container);
-  }
-}
-
-/** Grace period in ms of the pod's containers. */
-function graceMsOf({ metadata, spec }: Pod): number {
-  const { deletionGracePeriodSeconds } = metadata;
-  const seconds = deletionGracePeriodSeconds ?? spec?.terminationGracePeriodSeconds;
-  return Number(seconds ?? defaultGraceSeconds) * 1000;
-}
-
-/** Terminates containers after their preStop hook and SIGTERM, or at the end of the grace period. */
-function stopContainers(run: PodRun, step: Advance): number {
-  const { pod, podSettings, commands, now } = step;
-  const since = run.stoppingSince ?? now;
-  const graceMs = graceMsOf(pod);
-  const isEvicted = run.failure?.reason === "Evicted";
-  const killedAt = since + (isEvicted ? Math.min(graceMs, evictionGraceMs) : graceMs);
-  let next = Infinity;
-  for (const container of containersOf(pod)) {
     const state = run.containers.get(container.name);
-    if (state?.state !== "running") continue;
-    const exitsAt = since + preStopMsOf(state, container, step) + (podSettings.stopAfterMs ?? 0);
-    if (now >= Math.min(exitsAt, killedAt)) {
-      terminate(state, { at: now, code: exitsAt <= killedAt ? 0 : killedCode });
-      state.left = commands.keepFiles({ pod, container, run: state }, now);
-    } else {
-      next = Math.min(next, exitsAt, killedAt);
-    }
+    if (state?.state === "running") recordStop(record, container);
+    // A pod that ends restarts no container: the last end is final.
+    if (state?.state === "terminated") state.waitingReason = undefined;
   }
-  if (next === Infinity) {
-    run.isFinished = true;
-    run.isSandboxReady = false;
-  }
-  return next;
 }
 
 /** Runs init containers sequentially, then the others. */
@@ -243,7 +172,7 @@ interface ContainerAdvance extends Advance {
 
 /** Starts, exits and restarts one container. Returns the time in ms of its next step. */
 function runContainer(state: ContainerRun, container: Container, step: ContainerAdvance): number {
-  const { pod, podSettings, delays, commands, now, isInit, record } = step;
+  const { pod, podSettings, commands, now, isInit, record } = step;
   if (state.state === "waiting") {
     const isMissing = isMissingImage(container.image ?? "");
     const error = podSettings.imagePullError ?? (isMissing ? "true" : undefined);
@@ -259,7 +188,7 @@ function runContainer(state: ContainerRun, container: Container, step: Container
     if (state.state === "running") {
       const exit = exitOf(container, state, step);
       const exitsAt = state.startedAt + (exit?.afterMs ?? Infinity);
-      const readyAt = readyAtOf(state, { podSettings, delays });
+      const readyAt = readyAtOf(container, state, step);
       if (now < exitsAt) {
         const { next, failed } =
           state.killed === undefined ? callProbes(state, container, step) : noProbes;
@@ -311,47 +240,4 @@ function failCreation(
   state.waitingReason = { reason: "CreateContainerConfigError", message };
   recordFailedCreation(record, container, message);
   return Infinity;
-}
-
-function isRestarted(exitCode: number, policy: string): boolean {
-  return policy === "Always" || (policy === "OnFailure" && exitCode !== 0);
-}
-
-function restartPolicyOf(container: Container, { spec }: Pod, isInit: boolean): string {
-  const policy = spec?.restartPolicy ?? "Always";
-  if (isInit) {
-    if (isSidecar(container)) return "Always";
-    return policy === "Never" ? "Never" : "OnFailure";
-  }
-  const isEphemeral = spec?.ephemeralContainers?.some(({ name }) => name === container.name);
-  return isEphemeral === true ? "Never" : policy;
-}
-
-/**
- * Exit of a container that terminates by itself; undefined = never. Commands are evaluated for init
- * containers and for pods that may complete: a container with restartPolicy Always keeps running.
- */
-function exitOf(
-  container: Container,
-  state: ContainerRun,
-  { pod, podSettings, delays, commands, isInit }: ContainerAdvance,
-): (ContainerExit & Partial<CommandExit>) | undefined {
-  if (state.killed !== undefined) return state.killed;
-  const configured = podSettings.exitOf(container.name, isInit);
-  if (configured !== undefined) return configured;
-  if (isInit && isSidecar(container)) return undefined;
-  const mayEnd = isInit || restartPolicyOf(container, pod, false) !== "Always";
-  if (mayEnd) {
-    if (state.commandExit === undefined) {
-      const exit = commands.exitOf({ pod, container, run: state }) ?? null;
-      if (exit === "pending") return undefined;
-      state.commandExit = exit;
-    }
-    if (state.commandExit !== null) return state.commandExit;
-  }
-  if (isInit) return { afterMs: delays.initMs, code: 0 };
-  const isEphemeral = pod.spec?.ephemeralContainers?.includes(container) === true;
-  const owner = pod.metadata.ownerReferences?.find(({ controller }) => controller === true);
-  if (owner?.kind !== "Job" || isEphemeral) return undefined;
-  return { afterMs: delays.jobMs, code: 0 };
 }
