@@ -5,6 +5,7 @@ import {
   type Filter,
   isObject,
   isTrue,
+  type Run,
   RunFault,
   typeName,
 } from "./run.ts";
@@ -14,13 +15,17 @@ type Builtin = (args: readonly Filter[]) => Filter;
 const plain =
   (of: (value: unknown) => unknown): Builtin =>
   () =>
-  (input) => [of(input)];
+  (input, run) => {
+    run.walk(input);
+    return [of(input)];
+  };
 
 const ofText =
   (of: (text: string, argument: string) => boolean | string): Builtin =>
   ([argument]) =>
   (input, run) =>
     argument!(input, run).map((value) => {
+      run.walk(input, value);
       if (typeof input !== "string" || typeof value !== "string") {
         throw new RunFault(`expected strings but got: ${typeName(input)} and ${typeName(value)}`);
       }
@@ -53,13 +58,13 @@ export const builtins: Readonly<Record<string, Builtin>> = {
       condition!(input, run).flatMap((value) => (isTrue(value) ? [input] : [])),
   "map/1":
     ([each]) =>
-    (input, run) => [elementsOf(input).flatMap((value) => each!(value, run))],
+    (input, run) => [countedElements(input, run).flatMap((value) => each!(value, run))],
   "any/1":
     ([each]) =>
-    (input, run) => [elementsOf(input).some((value) => each!(value, run).some(isTrue))],
+    (input, run) => [countedElements(input, run).some((value) => each!(value, run).some(isTrue))],
   "all/1":
     ([each]) =>
-    (input, run) => [elementsOf(input).every((value) => each!(value, run).every(isTrue))],
+    (input, run) => [countedElements(input, run).every((value) => each!(value, run).every(isTrue))],
   "has/1":
     ([key]) =>
     (input, run) =>
@@ -73,6 +78,12 @@ export const builtins: Readonly<Record<string, Builtin>> = {
     suffix !== "" && text.endsWith(suffix) ? text.slice(0, -suffix.length) : text,
   ),
 };
+
+function countedElements(input: unknown, run: Run): readonly unknown[] {
+  const elements = elementsOf(input);
+  run.step(elements.length);
+  return elements;
+}
 
 const numeric: Readonly<Record<string, (left: number, right: number) => number>> = {
   "-": (left, right) => left - right,

@@ -1,5 +1,14 @@
 import { builtins, operate } from "./functions.ts";
-import { elementOf, elementsOf, type Filter, isTrue, Run, RunFault } from "./run.ts";
+import {
+  CostFault,
+  elementOf,
+  elementsOf,
+  type Filter,
+  isTrue,
+  metered,
+  Run,
+  RunFault,
+} from "./run.ts";
 import { QueryFault, type Token, tokenize } from "./tokens.ts";
 
 /** Maximum length of a query. */
@@ -79,7 +88,7 @@ class Parser {
     let filter = this.comma();
     while (this.take("|")) {
       const [before, after] = [filter, this.comma()];
-      filter = (input, run) => before(input, run).flatMap((value) => after(value, run));
+      filter = metered((input, run) => before(input, run).flatMap((value) => after(value, run)));
     }
     this.depth--;
     return filter;
@@ -89,7 +98,7 @@ class Parser {
     let filter = this.binary(0);
     while (this.take(",")) {
       const [first, second] = [filter, this.binary(0)];
-      filter = (input, run) => [...first(input, run), ...second(input, run)];
+      filter = metered((input, run) => [...first(input, run), ...second(input, run)]);
     }
     return filter;
   }
@@ -102,7 +111,7 @@ class Parser {
       const operator = operators.find((each) => this.is(each));
       if (operator === undefined) return filter;
       this.at++;
-      filter = combine(operator, filter, this.binary(level + 1));
+      filter = metered(combine(operator, filter, this.binary(level + 1)));
     }
   }
 
@@ -148,7 +157,7 @@ class Parser {
     if (this.take("(")) return this.closed(this.pipe(), ")");
     if (this.take("-")) {
       const operand = this.postfix();
-      return (input, run) => operand(input, run).map((value) => operate("-", 0, value));
+      return metered((input, run) => operand(input, run).map((value) => operate("-", 0, value)));
     }
     if (this.take("[")) {
       if (this.take("]")) return constant([]);
@@ -175,7 +184,7 @@ class Parser {
     const key = `${name}/${args.length}`;
     const make = Object.hasOwn(builtins, key) ? builtins[key] : undefined;
     if (make === undefined) throw new QueryFault(`function not supported: ${key}`);
-    return make(args);
+    return metered(make(args));
   }
 }
 
@@ -192,11 +201,13 @@ function counted(values: readonly unknown[], run: Run): readonly unknown[] {
 
 /** `filter[index]`; the index is a query on the whole input. */
 function path(filter: Filter, index: Filter): Filter {
-  return (input, run) => {
-    run.step();
+  return metered((input, run) => {
     const indexes = index(input, run);
-    return filter(input, run).flatMap((value) => indexes.map((each) => elementOf(value, each)));
-  };
+    return filter(input, run).flatMap((value) => {
+      run.step(indexes.length);
+      return indexes.map((each) => elementOf(value, each));
+    });
+  });
 }
 
 function optional(filter: Filter): Filter {
@@ -204,7 +215,7 @@ function optional(filter: Filter): Filter {
     try {
       return filter(input, run);
     } catch (error) {
-      if (error instanceof RunFault) return [];
+      if (error instanceof RunFault && !(error instanceof CostFault)) return [];
       throw error;
     }
   };
@@ -228,7 +239,10 @@ function combine(operator: string, left: Filter, right: Filter): Filter {
     const rights = right(input, run);
     return left(input, run).flatMap((value) => {
       run.step(rights.length);
-      return rights.map((other) => operate(operator, value, other));
+      return rights.map((other) => {
+        run.walk(value, other);
+        return operate(operator, value, other);
+      });
     });
   };
 }

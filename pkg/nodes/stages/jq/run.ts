@@ -1,9 +1,14 @@
 /** Evaluation of jq queries: step limit, and operations on values. */
 
+import { costOf } from "../cost.ts";
+
 /** An error of a query on one object, such as iterating over a null. */
 export class RunFault extends Error {
   override readonly name = "RunFault";
 }
+
+/** The end of a run that costs too much; unlike other faults, the query cannot handle it. */
+export class CostFault extends RunFault {}
 
 /** Maximum number of steps of one run. */
 const maxSteps = 100_000;
@@ -12,10 +17,15 @@ const maxSteps = 100_000;
 export class Run {
   private steps = 0;
 
-  /** @throws RunFault after too many steps */
+  /** @throws CostFault after too many steps */
   step(count = 1): void {
     this.steps += count;
-    if (this.steps > maxSteps) throw new RunFault(`query takes more than ${maxSteps} steps`);
+    if (this.steps > maxSteps) throw new CostFault(`query takes more than ${maxSteps} steps`);
+  }
+
+  /** Counts going through values before it is done. */
+  walk(...values: readonly unknown[]): void {
+    for (const value of values) this.step(costOf(value, maxSteps - this.steps));
   }
 }
 
@@ -99,4 +109,14 @@ export function elementsOf(value: unknown): readonly unknown[] {
   if (Array.isArray(value)) return value;
   if (isObject(value)) return Object.values(value);
   throw new RunFault(`cannot iterate over: ${typeName(value)}`);
+}
+
+/** A filter whose runs and outputs are counted. */
+export function metered(filter: Filter): Filter {
+  return (input, run) => {
+    run.step();
+    const outputs = filter(input, run);
+    run.step(outputs.length);
+    return outputs;
+  };
 }

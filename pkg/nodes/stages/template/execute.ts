@@ -1,3 +1,4 @@
+import { costOf } from "../cost.ts";
 import { RenderFault } from "./fault.ts";
 import type { Branch, Command, Operand, Part, Pipe } from "./nodes.ts";
 import { fieldOf, isDict, isNil, isTruthy, maxTextLength, printed } from "./values.ts";
@@ -9,8 +10,13 @@ import { fieldOf, isDict, isNil, isTruthy, maxTextLength, printed } from "./valu
 export type TemplateFunction = (...values: readonly unknown[]) => unknown;
 export type TemplateFunctions = Readonly<Record<string, TemplateFunction>>;
 
-/** Maximum number of parts that one rendering executes. */
+/**
+ * Maximum cost of one rendering in steps: one for each executed part and command, and the cost of the values
+ * that functions, conditions, loops and the output go through.
+ */
 const maxSteps = 200_000;
+/** Number of variables that are skipped in one step. */
+const variablesPerStep = 64;
 
 type Flow = "break" | "continue" | undefined;
 
@@ -41,11 +47,21 @@ export class Execution {
 
   private list(parts: readonly Part[], dot: unknown): Flow {
     for (const part of parts) {
-      if (++this.steps > maxSteps) throw new RenderFault(`more than ${maxSteps} steps`);
+      this.spend(1);
       const flow = this.part(part, dot);
       if (flow !== undefined) return flow;
     }
     return undefined;
+  }
+
+  private spend(steps: number): void {
+    this.steps += steps;
+    if (this.steps > maxSteps) throw new RenderFault(`more than ${maxSteps} steps`);
+  }
+
+  /** Counts going through values before it is done. */
+  private walk(values: readonly unknown[]): void {
+    for (const value of values) this.spend(costOf(value, maxSteps - this.steps));
   }
 
   private part(part: Part, dot: unknown): Flow {
@@ -63,7 +79,9 @@ export class Execution {
   private action(pipe: Pipe, dot: unknown): undefined {
     const value = this.pipe(pipe, dot);
     this.bind(pipe, [value]);
-    if (pipe.variables.length === 0) this.write(printed(value));
+    if (pipe.variables.length > 0) return;
+    this.walk([value]);
+    this.write(printed(value));
   }
 
   private write(text: string): void {
@@ -76,10 +94,17 @@ export class Execution {
   private branch(branch: Branch, dot: unknown): Flow {
     const scope = this.variables.length;
     const value = this.pipe(branch.pipe, dot);
+    this.walkMembers(value);
     const flow =
       branch.type === "range" ? this.range(branch, value, dot) : this.choose(branch, value, dot);
     this.variables.length = scope;
     return flow;
+  }
+
+  /** Counts the members of a value, without what they contain. */
+  private walkMembers(value: unknown): void {
+    if (Array.isArray(value)) this.spend(value.length);
+    else if (isDict(value)) this.spend(Object.keys(value).length);
   }
 
   private choose({ type, pipe, body, otherwise }: Branch, value: unknown, dot: unknown): Flow {
@@ -90,6 +115,7 @@ export class Execution {
 
   private range({ pipe, body, otherwise }: Branch, value: unknown, dot: unknown): Flow {
     const entries = entriesOf(value);
+    this.spend(entries.length);
     const scope = this.variables.length;
     for (const [key, element] of entries) {
       this.bind(pipe, pipe.variables.length > 1 ? [key, element] : [element]);
@@ -108,8 +134,10 @@ export class Execution {
   }
 
   private variable(name: string): Variable {
+    const at = this.variables.findLastIndex((each) => each.name === name);
+    this.spend((this.variables.length - at) / variablesPerStep);
     // The parser has checked that it is declared.
-    return this.variables.findLast((each) => each.name === name)!;
+    return this.variables[at]!;
   }
 
   private pipe({ commands }: Pipe, dot: unknown): unknown {
@@ -124,7 +152,7 @@ export class Execution {
     { operands }: Command,
     { dot, piped }: { readonly dot: unknown; readonly piped: readonly unknown[] },
   ): unknown {
-    if (++this.steps > maxSteps) throw new RenderFault(`more than ${maxSteps} steps`);
+    this.spend(1);
     const [first, ...rest] = operands;
     if (first?.type !== "function") return this.operand(first!, dot);
     const { name } = first;
@@ -150,14 +178,16 @@ export class Execution {
     let value: unknown;
     for (const operand of rest) {
       value = this.operand(operand, dot);
+      this.walkMembers(value);
       if (isTruthy(value) === (name === "or")) return value;
     }
     return piped.length > 0 ? piped[0] : value;
   }
 
   private call(name: string, args: readonly unknown[]): unknown {
+    this.walk(args);
     const value = this.functions[name]!(...args);
-    if (typeof value === "string") this.steps += value.length >> 6;
+    this.walk([value]);
     if (typeof value === "string" && value.length > maxTextLength) {
       throw new RenderFault(`${name} makes a text longer than ${maxTextLength}`);
     }
@@ -172,6 +202,7 @@ export class Execution {
     if (base !== undefined) {
       value = "pipe" in base ? this.pipe(base.pipe, dot) : this.variable(base.variable).value;
     }
+    this.spend(fields.length);
     for (const name of fields) value = fieldOf(value, name);
     return value;
   }

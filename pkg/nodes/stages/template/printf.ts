@@ -1,6 +1,6 @@
 import { goQuote } from "#meta";
 import { RenderFault } from "./fault.ts";
-import { isNil, kindOf, numberOf, printed } from "./values.ts";
+import { isNil, kindOf, maxTextLength, numberOf, printed } from "./values.ts";
 
 const directive = /%([-+# 0]*)(\d+)?(?:\.(\d+))?([a-zA-Z%])/g;
 /** Maximum width and precision of a directive. */
@@ -9,6 +9,7 @@ const maxWidth = 1_000;
 /** Formats as Go's `fmt.Sprintf`: the verbs %v %s %d %f %t %q %x %c %e %g %%, with flags. */
 export function printf(format: string, args: readonly unknown[]): string {
   let next = 0;
+  let length = 0;
   const text = format.replace(directive, (...match: readonly (string | undefined)[]) => {
     const [, flags = "", width, precision, verb = ""] = match;
     if (verb === "%") return "%";
@@ -18,7 +19,10 @@ export function printf(format: string, args: readonly unknown[]): string {
     if (next >= args.length) return `%!${verb}(MISSING)`;
     const given = precision === undefined ? undefined : Number(precision);
     const formatted = formatOne(verb, args[next++], { flags, precision: given });
-    return padded(formatted, { flags, width: Number(width ?? 0) });
+    const field = padded(formatted, { flags, width: Number(width ?? 0) });
+    length += field.length;
+    if (length > maxTextLength) throw new RenderFault("printf: text is too long");
+    return field;
   });
   const extra = args.slice(next).map((value) => `${kindOf(value)}=${printed(value, "<nil>")}`);
   return extra.length === 0 ? text : `${text}%!(EXTRA ${extra.join(", ")})`;
