@@ -9,9 +9,4 @@ ensureInstalled();
 await ensureBuilt();
 const program = path.join(root, "dist", "keelson.js");
 process.argv[1] = program;
-// A local cluster has a default StorageClass; flags of the user follow this one and override it.
-const { argv } = process;
-if (argv[2] === undefined || argv[2].startsWith("-")) {
-  argv.splice(2, 0, "--default-storage-class=standard");
-}
 await import(pathToFileURL(program).href);

@@ -62,6 +62,7 @@ const localFlags = {
     { minimum: 0, maximum: maxNodes },
   ),
   ...simulationFlags,
+  "default-storage-class": withDefault(simulationFlags["default-storage-class"], "standard"),
 } as const;
 
 /** Flags of `keelson start`: those of one API server and of the controllers, for local use. */

@@ -78,7 +78,7 @@ export const simulationFlags = {
   ),
   stages: flag(
     "bool",
-    true,
+    false,
     "create the CustomResourceDefinition of KWOK's Stages if it is absent; Stages take effect " +
       "wherever it exists",
   ),

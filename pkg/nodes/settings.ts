@@ -67,7 +67,7 @@ export const defaultNodesSettings: NodesSettings = {
   reportsDeviceHealth: false,
   kubeletVersion: "v1.34.0",
   portForwardTargets: ["127.0.0.0/8", "::1/128"],
-  installsStages: true,
+  installsStages: false,
   strictSimulation: false,
 };
 

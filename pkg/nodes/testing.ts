@@ -58,7 +58,8 @@ export async function startNodes(
     storageClient: client("storage"),
     instruments: noInstruments,
   };
-  const running = runNodes(context, { ...defaultNodesSettings, ...changed });
+  const settings = { ...defaultNodesSettings, installsStages: stages !== undefined, ...changed };
+  const running = runNodes(context, settings);
   const settle = async () => {
     for (let turn = 0; turn < turns; turn++) await new Promise((done) => setImmediate(done));
   };

@@ -66,7 +66,12 @@ describe("permissions of Stages", () => {
 
   before(async () => {
     const logger = createLogger({ write: () => undefined });
-    server = await startServer({ clock, nodes: { count: 1 }, controllers: false, logger });
+    server = await startServer({
+      clock,
+      nodes: { count: 1, installsStages: true },
+      controllers: false,
+      logger,
+    });
     await clock.settle();
   });
   after(() => server.close());

@@ -53,11 +53,11 @@ export class StageFollower {
   }
 
   private async install(): Promise<void> {
-    const { client, report } = this.options;
+    const { client, report, signal } = this.options;
     try {
       await installStages(client);
     } catch (error) {
-      if (isAlreadyExists(error)) return;
+      if (isAlreadyExists(error) || signal.aborted) return;
       report("Failed to create the CustomResourceDefinition of Stages", error);
     }
   }
