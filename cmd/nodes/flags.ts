@@ -3,7 +3,8 @@ import { Quantity, QuantityFault } from "#meta";
 import { defaultNodesSettings, type NodesSettings } from "#nodes";
 import { flag, type FlagValues, UsageError } from "../flags/parse.ts";
 
-const { capacity, delays, eventsPerSecond, namePrefix, portForwardTargets } = defaultNodesSettings;
+const { capacity, delays, eventsPerSecond, managed, namePrefix, portForwardTargets } =
+  defaultNodesSettings;
 const pairs = Object.entries(capacity).map(([name, amount]) => `${name}=${amount}`);
 
 /** Flags of all simulated nodes, in `keelson start` and `keelson nodes`. */
@@ -82,6 +83,17 @@ export const simulationFlags = {
     "create the CustomResourceDefinition of KWOK's Stages if it is absent; Stages take effect " +
       "wherever it exists",
   ),
+  "manage-all-nodes": flag("bool", managed.all, "simulate all Nodes that clients create"),
+  "manage-nodes-with-annotation-selector": flag(
+    "string",
+    managed.annotationSelector,
+    "simulate Nodes of clients whose annotations match this selector; empty = none",
+  ),
+  "manage-nodes-with-label-selector": flag(
+    "string",
+    managed.labelSelector,
+    "simulate Nodes of clients whose labels match this selector; empty = none",
+  ),
   seed: flag(
     "string",
     "",
@@ -109,6 +121,7 @@ export function simulationSettings(
   | "portForwardTargets"
   | "installsStages"
   | "strictSimulation"
+  | "managed"
   | "seed"
 > {
   return {
@@ -121,6 +134,11 @@ export function simulationSettings(
     portForwardTargets: cidrsOf(values["port-forward-targets"], "port-forward-targets"),
     installsStages: values.stages,
     strictSimulation: values["strict-simulation"],
+    managed: {
+      all: values["manage-all-nodes"],
+      annotationSelector: values["manage-nodes-with-annotation-selector"],
+      labelSelector: values["manage-nodes-with-label-selector"],
+    },
     seed: values.seed || undefined,
     delays: {
       ...delays,

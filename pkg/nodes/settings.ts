@@ -48,8 +48,19 @@ export interface NodesSettings {
    * an Event says so.
    */
   readonly strictSimulation: boolean;
+  /** Which Nodes of clients to simulate besides the process's own. */
+  readonly managed: ManagedNodes;
   /** Seed of randomness, which then depends only on it and on names; undefined = not deterministic. */
   readonly seed?: string | undefined;
+}
+
+/** Nodes that clients create and the process simulates, by KWOK's switches: those of any of them. */
+export interface ManagedNodes {
+  readonly all: boolean;
+  /** Selector of annotations; "" = none. */
+  readonly annotationSelector: string;
+  /** Selector of labels; "" = none. */
+  readonly labelSelector: string;
 }
 
 export const defaultNodesSettings: NodesSettings = {
@@ -69,6 +80,7 @@ export const defaultNodesSettings: NodesSettings = {
   portForwardTargets: ["127.0.0.0/8", "::1/128"],
   installsStages: false,
   strictSimulation: false,
+  managed: { all: false, annotationSelector: "kwok.x-k8s.io/node=fake", labelSelector: "" },
 };
 
 /** Dependencies of simulated nodes. */

@@ -13,6 +13,8 @@ export interface NodeState {
   readonly name: string;
   /** Port of the kubelet's server; 0 = none. */
   readonly port: number;
+  /** Whether a client has created the Node, whose resources are kept. */
+  readonly isAdopted: boolean;
   readonly images: readonly ContainerImage[];
   readonly troubles: ReadonlySet<UnhealthyCondition>;
   /** Names of the attachable volumes that pods use or are about to. */
@@ -72,10 +74,14 @@ export function nodeStatus(
   { settings, clock }: { readonly settings: NodesSettings; readonly clock: Clock },
 ): NodeStatus {
   const { name, port, images, volumesInUse } = state;
-  const { capacity } = settings;
+  const own = settings.capacity;
+  const capacity = state.isAdopted ? { ...own, ...old.capacity } : { ...old.capacity, ...own };
+  const allocatable = state.isAdopted
+    ? { ...allocatableOf(capacity), ...old.allocatable }
+    : { ...old.allocatable, ...allocatableOf(own) };
   return {
-    capacity: { ...old.capacity, ...capacity },
-    allocatable: { ...old.allocatable, ...allocatableOf(capacity) },
+    capacity,
+    allocatable,
     conditions: conditionsOf(old.conditions ?? [], state, timeText(clock.now())),
     addresses: [
       ...addressesOf(settings).map((address) => ({ type: "InternalIP", address })),

@@ -20,6 +20,7 @@ import { TimerHeap } from "../timers.ts";
 import { registerDriver } from "../volumes/csi-node.ts";
 import { type Starvation, starvedResources } from "./eviction.ts";
 import { conditionEvents, registrationEvents, schedulableEvent } from "../events/node-events.ts";
+import { nodeSelection } from "./managed-nodes.ts";
 import { nodeHealth } from "./node-failures.ts";
 import {
   addressesOf,
@@ -80,6 +81,8 @@ class SimulatedNode implements PodHost {
     readonly index: number,
     readonly client: Client,
     private readonly settings: NodesSettings,
+    /** Whether a client has created the Node. */
+    readonly isAdopted = false,
   ) {}
 
   get address(): string {
@@ -124,6 +127,9 @@ export class NodeSyncer {
   private readonly timers: TimerHeap;
   private readonly heartbeats: TimerHeap;
   private readonly leases: Handle<Lease>;
+  private readonly selects: (node: Node) => boolean;
+  /** Number of the next adopted node. */
+  private next: number;
 
   constructor(private readonly options: NodeSyncerOptions) {
     const { context, settings } = options;
@@ -136,6 +142,8 @@ export class NodeSyncer {
       const client = context.clientOf(name);
       this.nodes.set(name, new SimulatedNode(name, index, client, settings));
     }
+    this.selects = nodeSelection(settings.managed);
+    this.next = settings.count;
     this.leases = leases(context.clientOf("").domain);
   }
 
@@ -159,12 +167,32 @@ export class NodeSyncer {
 
   /** Runs until the signal aborts. */
   async run(): Promise<void> {
-    const unsubscribe = this.options.nodes.subscribe(({ object }) => {
+    const unsubscribe = this.options.nodes.subscribe(({ type, object }) => {
+      if (type === "deleted") this.forget(object);
+      else this.adopt(object);
       if (this.nodes.has(object.metadata.name)) this.queue.add(object.metadata.name);
     });
+    for (const object of this.options.nodes.all()) this.adopt(object);
     for (const name of this.nodes.keys()) this.queue.add(name);
     await this.queue.run((name) => this.sync(name), { workers });
     unsubscribe();
+  }
+
+  /** Starts to simulate a Node of a client if it is selected. */
+  private adopt(object: Node): void {
+    const { name } = object.metadata;
+    if (this.nodes.has(name) || !this.selects(object)) return;
+    const { context, settings } = this.options;
+    const client = context.clientOf(name);
+    this.nodes.set(name, new SimulatedNode(name, this.next++, client, settings, true));
+  }
+
+  /** Ends the simulation of a deleted Node of a client, which may create it again. */
+  private forget({ metadata: { name } }: Node): void {
+    if (this.nodes.get(name)?.isAdopted !== true) return;
+    this.nodes.delete(name);
+    this.timers.clear(name);
+    this.stopHeartbeats(name);
   }
 
   private async sync(name: string): Promise<void> {
@@ -227,13 +255,23 @@ export class NodeSyncer {
     };
     const status = this.firstStatus(node, metadata);
     const { labels, annotations } = metadata;
-    const object = await client
-      .create(nodes, { metadata, spec: {}, status })
-      .catch((error: unknown) => {
-        if (!isAlreadyExists(error)) throw error;
-        const body = { metadata: { labels, annotations } };
-        return client.patch(nodes, { name }, { type: "merge", body });
-      });
+    const present = node.isAdopted ? this.options.nodes.get(name) : undefined;
+    if (node.isAdopted && present === undefined) return;
+    const adopt = () => {
+      const body = {
+        metadata: {
+          labels: { ...labels, ...present?.metadata.labels },
+          annotations: { ...annotations, ...present?.metadata.annotations },
+        },
+      };
+      return client.patch(nodes, { name }, { type: "merge", body });
+    };
+    const object = node.isAdopted
+      ? await adopt()
+      : await client.create(nodes, { metadata, spec: {}, status }).catch((error: unknown) => {
+          if (!isAlreadyExists(error)) throw error;
+          return adopt();
+        });
     await registerDriver(client, object);
     node.isRegistered = true;
     this.recordEvents(name, registrationEvents(name, status.conditions));
@@ -269,9 +307,9 @@ export class NodeSyncer {
     for (const event of events) this.options.events.recordNode(node, event);
   }
 
-  private stateOf({ name }: SimulatedNode, troubles: ReadonlySet<UnhealthyCondition>) {
+  private stateOf({ name, isAdopted }: SimulatedNode, troubles: ReadonlySet<UnhealthyCondition>) {
     const { portOf, imagesOf, volumesInUse } = this.options;
-    const state = { name, port: portOf(name), images: imagesOf(name), troubles };
+    const state = { name, isAdopted, port: portOf(name), images: imagesOf(name), troubles };
     return { ...state, volumesInUse: volumesInUse(name) };
   }
 

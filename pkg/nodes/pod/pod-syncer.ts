@@ -89,9 +89,9 @@ export class PodSyncer {
   async run(): Promise<void> {
     const unsubscribe = this.options.pods.subscribe(({ type, object }) => {
       const { nodeName = "" } = object.spec ?? {};
-      if (this.options.hostOf(nodeName) === undefined) return;
+      // A pod may be deleted after its node.
       if (type === "deleted") this.forget(object);
-      else this.queue.add(objectKey(object));
+      else if (this.options.hostOf(nodeName) !== undefined) this.queue.add(objectKey(object));
     });
     await this.queue.run((key) => this.sync(key), { workers });
     unsubscribe();
