@@ -28,6 +28,10 @@ const stepMs = 1_000;
 /** Turns of the event loop after which in-process calls have completed. */
 const turns = 30;
 
+const settle = async () => {
+  for (let turn = 0; turn < turns; turn++) await new Promise((done) => setImmediate(done));
+};
+
 export async function startNodes(
   changed: Partial<NodesSettings> = {},
   known?: TestRegistry,
@@ -58,11 +62,8 @@ export async function startNodes(
     storageClient: client("storage"),
     instruments: noInstruments,
   };
-  const settings = { ...defaultNodesSettings, installsStages: stages !== undefined, ...changed };
-  const running = runNodes(context, settings);
-  const settle = async () => {
-    for (let turn = 0; turn < turns; turn++) await new Promise((done) => setImmediate(done));
-  };
+  const defaults = { ...defaultNodesSettings, installsStages: stages !== undefined };
+  const running = runNodes(context, { ...defaults, ...changed });
   const pod = async (name: string): Promise<Pod> => (await test.get(`v1/pods/ns/${name}`)).object;
   await settle();
   return {

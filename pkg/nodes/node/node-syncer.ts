@@ -81,9 +81,12 @@ class SimulatedNode implements PodHost {
     readonly index: number,
     readonly client: Client,
     private readonly settings: NodesSettings,
-    /** Whether a client has created the Node. */
-    readonly isAdopted = false,
   ) {}
+
+  /** Whether a client has created the Node: those of the process have the first numbers. */
+  get isAdopted(): boolean {
+    return this.index >= this.settings.count;
+  }
 
   get address(): string {
     return this.settings.address;
@@ -184,7 +187,7 @@ export class NodeSyncer {
     if (this.nodes.has(name) || !this.selects(object)) return;
     const { context, settings } = this.options;
     const client = context.clientOf(name);
-    this.nodes.set(name, new SimulatedNode(name, this.next++, client, settings, true));
+    this.nodes.set(name, new SimulatedNode(name, this.next++, client, settings));
   }
 
   /** Ends the simulation of a deleted Node of a client, which may create it again. */

@@ -30,9 +30,21 @@ const withoutInput = ["fail", "until", "randInt", "randAlphaNum"];
 const lazy = ["and", "or"];
 
 const argumentLists = [
-  ...["$.text", "$.list", "$.dict", "$.numbers"],
-  ...["$.text $.text", "$.list $.list", "$.dict $.dict", '"a" $.text "b"', "1 $.text"],
-  ...['$.dict "a"', "$.list 1", '"a" $.list', '"%s" $.text', "1 2 $.text", '"a" "b" $.text'],
+  "$.text",
+  "$.list",
+  "$.dict",
+  "$.numbers",
+  "$.text $.text",
+  "$.list $.list",
+  "$.dict $.dict",
+  '"a" $.text "b"',
+  "1 $.text",
+  '$.dict "a"',
+  "$.list 1",
+  '"a" $.list',
+  '"%s" $.text',
+  "1 2 $.text",
+  '"a" "b" $.text',
 ];
 
 function faultOf(template: string): string {
