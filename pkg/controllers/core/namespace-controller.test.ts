@@ -81,11 +81,33 @@ describe("namespace-controller", () => {
     await run.test.post("v1/pods/ns", { metadata: { name: "p", finalizers }, spec });
     await run.test.post("v1/configmaps/ns", { metadata: { name: "a" } });
     await run.test.remove("v1/namespaces//ns");
-    await run.until(async () => {
-      return (await conditionOf("NamespaceContentRemaining"))?.status === "True";
-    });
+    await run.until(async () => (await conditionOf("NamespaceContentRemaining")) !== undefined);
+    // The content is counted once the pods are gone.
+    const expected = {
+      NamespaceContentRemaining: "ContentRemoved",
+      NamespaceFinalizersRemaining: "ContentHasNoFinalizers",
+    };
+    for (const [type, reason] of Object.entries(expected)) {
+      const condition = await conditionOf(type);
+      assert.deepEqual([condition.status, condition.reason], ["False", reason]);
+    }
     assert.deepEqual(await run.test.names("v1/configmaps/ns"), ["a"]);
     await run.test.patch("v1/pods/ns/p", { metadata: { finalizers: null } });
+    await run.until(isGone);
+  });
+
+  it("counts the remaining content and its finalizers once no pod remains", async () => {
+    const finalizers = ["example.com/hold"];
+    await run.test.post("v1/configmaps/ns", { metadata: { name: "a", finalizers } });
+    await run.test.remove("v1/namespaces//ns");
+    const remaining = await run.until(async () => {
+      const condition = await conditionOf("NamespaceContentRemaining");
+      return condition?.status === "True" ? condition : undefined;
+    });
+    const message = "Some resources are remaining: configmaps. has 1 resource instances";
+    assert.deepEqual([remaining.reason, remaining.message], ["SomeResourcesRemain", message]);
+    assert.equal((await conditionOf("NamespaceFinalizersRemaining")).status, "True");
+    await run.test.patch("v1/configmaps/ns/a", { metadata: { finalizers: null } });
     await run.until(isGone);
   });
 

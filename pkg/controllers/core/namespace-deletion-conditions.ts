@@ -3,11 +3,18 @@ import type { ContentDeletion } from "./namespaced-resources-deleter.ts";
 
 const incompleteDiscovery = "unable to retrieve the complete list of server APIs";
 
+const none: ReadonlyMap<string, number> = new Map();
+
 type DeletionCondition = Pick<Condition, "type" | "status" | "reason" | "message">;
 
-/** Conditions of a terminating namespace, with kube-controller-manager's reasons and messages. */
+/**
+ * Conditions of a terminating namespace, with kube-controller-manager's reasons and messages. While pods
+ * remain, the content is not counted, and the conditions of the content say that there is none.
+ */
 export function deletionConditions(deletion: ContentDeletion): readonly DeletionCondition[] {
-  const { discoveryFailures, failures, remaining, finalizers } = deletion;
+  const { discoveryFailures, failures, podsRemain } = deletion;
+  const remaining = podsRemain ? none : deletion.remaining;
+  const finalizers = podsRemain ? none : deletion.finalizers;
   return [
     deletionCondition("NamespaceDeletionDiscoveryFailure", {
       fault: failuresText(

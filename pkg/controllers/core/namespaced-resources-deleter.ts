@@ -11,6 +11,8 @@ export interface ContentDeletion {
   readonly remaining: ReadonlyMap<string, number>;
   /** Number of remaining objects by finalizer. */
   readonly finalizers: ReadonlyMap<string, number>;
+  /** Whether pods remain, so that the other content has not been looked at. */
+  readonly podsRemain: boolean;
 }
 
 /**
@@ -26,7 +28,8 @@ export async function deleteAllContent(
   const all = deletableResources(resources);
   const pods = all.filter(isPods);
   await deleter.deleteAll(pods);
-  if (deleter.isEmpty) await deleter.deleteAll(all.filter((resource) => !isPods(resource)));
+  deleter.podsRemain = deleter.remaining.size > 0;
+  if (!deleter.podsRemain) await deleter.deleteAll(all.filter((resource) => !isPods(resource)));
   return deleter;
 }
 
@@ -58,6 +61,7 @@ class NamespacedResourcesDeleter implements ContentDeletion {
   readonly remaining = new Map<string, number>();
   readonly finalizers = new Map<string, number>();
   readonly discoveryFailures: readonly string[];
+  podsRemain = false;
 
   constructor(
     private readonly context: ControllerContext,
@@ -65,10 +69,6 @@ class NamespacedResourcesDeleter implements ContentDeletion {
     discoveryFailures: ReadonlyMap<string, string>,
   ) {
     this.discoveryFailures = [...discoveryFailures].map(([name, why]) => `${name}: ${why}`);
-  }
-
-  get isEmpty(): boolean {
-    return this.remaining.size === 0 && this.failures.length === 0;
   }
 
   async deleteAll(resources: readonly DiscoveredResource[]): Promise<void> {

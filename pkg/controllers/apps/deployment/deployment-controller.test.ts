@@ -337,6 +337,28 @@ describe("deployment-controller", () => {
     assert.match(message, /^Failed to create new replica set "web-\w+": /);
   });
 
+  it("takes over a ReplicaSet of its template that another Deployment made and orphaned", async () => {
+    await make(2, {}, "first");
+    await run.until(async () => (await listAt(test, setsPath))[0]?.status?.replicas === 2);
+    await makePodsReady(test);
+    const [{ metadata: orphan }] = await listAt(test, setsPath);
+    await test.remove(`${path}/first`, { propagationPolicy: "Orphan" });
+    await test.patch(`${setsPath}/${orphan.name}`, { metadata: { ownerReferences: null } });
+    const first = (await test.get(`${path}/first`)).object;
+    assert.ok(first.metadata.deletionTimestamp);
+    await test.patch(`${path}/first`, { metadata: { finalizers: null } });
+    await make(2, {
+      template: {
+        ...podTemplate(labels, "v1"),
+        metadata: { labels, annotations: {}, creationTimestamp: null },
+      },
+    });
+    await comesTo(counts, "2 2 2 2 0");
+    const message = `ReplicaSet "${orphan.name}" has successfully progressed.`;
+    assert.equal((await condition("Progressing")).message, message);
+    assert.deepEqual(await test.names(setsPath), [orphan.name]);
+  });
+
   it("adopts a ReplicaSet of its template, and releases one without its labels", async () => {
     await make(1);
     await rollOutAll("v1", 1);

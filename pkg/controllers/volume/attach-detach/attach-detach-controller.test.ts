@@ -195,13 +195,29 @@ describe("attach-detach-controller", () => {
     await pass();
     assert.equal((await test.names(attachments)).length, 1);
     assert.deepEqual(await eventsOf(test, "ns", "q"), [
-      'Warning FailedAttachVolume: Multi-Attach error for volume "v" Volume is already ' +
-        "exclusively attached to one node and can't be attached to another",
+      'Warning FailedAttachVolume: Multi-Attach error for volume "v" Volume is already used by ' +
+        "pod(s) p",
     ]);
     await removePod(test, "p");
     await pass(6_000);
     const [name = ""] = await test.names(attachments);
     assert.equal(((await test.get(`${attachments}/${name}`)).object as any).spec.nodeName, "b");
+  });
+
+  it("reports a ReadWriteOnce volume that no known pod uses as attached exclusively", async () => {
+    await makeManagedNode(test, "b");
+    await makePod(test, "p", "a", "v");
+    await pass();
+    await setAttached(test);
+    await test.patch("v1/nodes//a/status", { status: { volumesInUse: [uniqueName] } });
+    await pass();
+    await removePod(test, "p");
+    await makePod(test, "q", "b", "v");
+    await pass();
+    assert.deepEqual(await eventsOf(test, "ns", "q"), [
+      'Warning FailedAttachVolume: Multi-Attach error for volume "v" Volume is already ' +
+        "exclusively attached to one node and can't be attached to another",
+    ]);
   });
 
   it("ignores drivers without attach, and nodes that attach themselves", async () => {

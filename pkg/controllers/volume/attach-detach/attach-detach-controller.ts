@@ -253,12 +253,13 @@ class NodeVolumes {
   private async attach(name: string, node: string, needed: NeededVolume): Promise<boolean> {
     const { volume, driver, pods } = needed;
     const persistentVolumeName = volume.metadata.name;
-    const isHeld = [...this.attachments.all()].some(
-      ({ spec }) =>
-        spec.source.persistentVolumeName === persistentVolumeName && spec.nodeName !== node,
-    );
-    if (isHeld && !allowsManyNodes(volume)) {
-      for (const pod of pods) this.recordMultiAttach(pod, persistentVolumeName);
+    const holders = [...this.attachments.all()]
+      .filter(({ spec }) => spec.source.persistentVolumeName === persistentVolumeName)
+      .map((attachment) => attachment.spec.nodeName)
+      .filter((holder) => holder !== node);
+    if (holders.length > 0 && !allowsManyNodes(volume)) {
+      const users = holders.flatMap((holder) => this.usersOn(holder, persistentVolumeName));
+      for (const pod of pods) this.recordMultiAttach(pod, persistentVolumeName, users);
       return false;
     }
     const spec = { attacher: driver, nodeName: node, source: { persistentVolumeName } };
@@ -272,14 +273,31 @@ class NodeVolumes {
     return true;
   }
 
-  private recordMultiAttach(pod: Pod, volume: string): void {
+  /** Pods of a node that need a volume. */
+  private usersOn(node: string, volume: string): readonly Pod[] {
+    return this.volumes.neededBy(podsOn(this.pods, node)).get(volume)?.pods ?? [];
+  }
+
+  private recordMultiAttach(pod: Pod, volume: string, users: readonly Pod[]): void {
     const key = `${pod.metadata.uid} ${volume}`;
     if (this.recorded.has(key)) return;
     setBounded(this.recorded, [key, true], maxRecorded);
     const message =
-      `Multi-Attach error for volume ${JSON.stringify(volume)} Volume is already exclusively ` +
-      "attached to one node and can't be attached to another";
+      `Multi-Attach error for volume ${JSON.stringify(volume)} ` + multiAttachReason(pod, users);
     const reason = "FailedAttachVolume";
     this.recorder.record(podHandle, pod, { type: "Warning", reason, message });
   }
+}
+
+/** Why a volume cannot be attached for a pod; names no pods of other namespaces, only their number. */
+function multiAttachReason({ metadata: { namespace } }: Pod, users: readonly Pod[]): string {
+  if (users.length === 0)
+    return "Volume is already exclusively attached to one node and can't be attached to another";
+  const names = users
+    .filter(({ metadata }) => metadata.namespace === namespace)
+    .map(({ metadata }) => metadata.name);
+  const others = `${users.length - names.length} pod(s) in different namespaces`;
+  if (names.length === 0) return `Volume is already used by ${others}`;
+  const used = `Volume is already used by pod(s) ${names.join(", ")}`;
+  return names.length === users.length ? used : `${used} and ${others}`;
 }
