@@ -221,28 +221,72 @@ describe("horizontal-pod-autoscaler-controller", () => {
     assert.match(condition(status, "ScalingActive").message, /^pods by selector app=web are /);
   });
 
+  const average = (averageValue: string) => ({ type: "AverageValue", averageValue });
+  const describedObject = { apiVersion: "v1", kind: "ConfigMap", name: "queue" };
+  const ofPods = { type: "Pods", pods: { metric: { name: "requests" }, target: average("10") } };
+  const ofObject = (described: object) => ({
+    type: "Object",
+    object: {
+      metric: { name: "length" },
+      describedObject: described,
+      target: { type: "Value", value: "9" },
+    },
+  });
+  const ofExternal = {
+    type: "External",
+    external: { metric: { name: "backlog" }, target: average("1") },
+  };
+  const notFound = "the server could not find the requested resource";
+  const noCustom = "custom metrics API: no custom metrics API (custom.metrics.k8s.io) registered";
+  const absentApis = [
+    { name: "Pods", metric: ofPods, expected: noCustom },
+    { name: "Object", metric: ofObject(describedObject), expected: noCustom },
+    {
+      name: "Object",
+      metric: ofObject({ apiVersion: "x.example.com/v1", kind: "None", name: "n" }),
+      expected: noCustom,
+    },
+    {
+      name: "External",
+      metric: ofExternal,
+      expected: `external metrics API: ${notFound} (get backlog.external.metrics.k8s.io)`,
+    },
+    {
+      name: "Pods",
+      groups: [{ name: "custom.metrics.k8s.io", versions: [{ version: "v2" }] }],
+      metric: ofPods,
+      expected: "custom metrics API: no known available metric versions found",
+    },
+  ];
+  for (const { name, metric, expected, groups = [{ name: "apps", versions: [] }] } of absentApis) {
+    it(`reports ${name} metrics without ${expected}`, async () => {
+      await makeDeployment(2, []);
+      metrics.set("/apis", { groups });
+      await makeAutoscaler({ metrics: [metric] });
+      const status = await look(reason("ScalingActive", `FailedGet${name}Metric`));
+      assert.ok(condition(status, "ScalingActive").message.endsWith(expected));
+      const recorded = await run.until(async () =>
+        (await events()).find((each) => each.startsWith(`FailedGet${name}Metric: `)),
+      );
+      assert.ok(recorded.endsWith(expected), recorded);
+    });
+  }
+
   it("scales by pods, object and external metrics", async () => {
     await makeDeployment(2, []);
+    const versions = [{ version: "v1beta2" }];
+    metrics.set("/apis", { groups: [{ name: "custom.metrics.k8s.io", versions }] });
     const custom = "/apis/custom.metrics.k8s.io/v1beta2/namespaces/ns";
     const item = (name: string, value: string) => ({ describedObject: { name }, value });
     metrics.set(`${custom}/pods/*/requests`, { items: [item("web-0", "10"), item("web-1", "10")] });
     metrics.set(`${custom}/configmaps/queue/length`, { items: [item("queue", "9")] });
     const external = "/apis/external.metrics.k8s.io/v1beta1/namespaces/ns/backlog";
     metrics.set(external, { items: [{ value: "1500m" }, { value: "1500m" }] });
-    const average = (averageValue: string) => ({ type: "AverageValue", averageValue });
-    const describedObject = { apiVersion: "v1", kind: "ConfigMap", name: "queue" };
     const metric = { name: "backlog", selector: { matchLabels: { of: "web" } } };
     await makeAutoscaler({
       metrics: [
-        { type: "Pods", pods: { metric: { name: "requests" }, target: average("10") } },
-        {
-          type: "Object",
-          object: {
-            metric: { name: "length" },
-            describedObject,
-            target: { type: "Value", value: "9" },
-          },
-        },
+        ofPods,
+        ofObject(describedObject),
         { type: "External", external: { metric, target: average("1") } },
       ],
     });

@@ -16,6 +16,20 @@ export interface PodMetric {
 /** Samples by name of the pod. */
 export type PodMetrics = Map<string, PodMetric>;
 
+interface GroupVersionRef {
+  readonly version: string;
+}
+
+interface ApiGroupList {
+  readonly groups?: readonly {
+    readonly name: string;
+    readonly preferredVersion?: GroupVersionRef;
+    readonly versions: readonly GroupVersionRef[];
+  }[];
+}
+
+/** Versions of the custom metrics API that the autoscaler can read; their values have the same fields. */
+const customVersions = ["v1beta1", "v1beta2"];
 /** Window of custom metrics without `windowSeconds`. */
 const defaultWindowMs = 60_000;
 
@@ -57,7 +71,8 @@ export class MetricsClient {
   ): Promise<PodMetrics> {
     const { namespace, selector: labelSelector, metricSelector: metricLabelSelector } = of;
     const path = ["namespaces", namespace, "pods", "*", metric];
-    const items = await this.custom(path, { labelSelector, metricLabelSelector });
+    const version = await this.customVersion();
+    const items = await this.custom(path, { labelSelector, metricLabelSelector }, version);
     if (items.length === 0) throw new Error("no metrics returned from custom metrics API");
     return new Map(items.map(({ name, ...sample }) => [name, sample]));
   }
@@ -73,6 +88,8 @@ export class MetricsClient {
   ): Promise<number> {
     const { namespace, object, metricSelector: metricLabelSelector } = of;
     const group = groupOf(object);
+    // An absent API is reported before a kind that does not exist.
+    const version = await this.customVersion();
     const { resources } = await this.client.discover();
     const found = resources.find((each) => each.group === group && each.kind === object.kind);
     const groupKind = group === "" ? object.kind : `${object.kind}.${group}`;
@@ -86,7 +103,7 @@ export class MetricsClient {
       groupKind === "Namespace"
         ? ["namespaces", namespace, "metrics", metric]
         : ["namespaces", namespace, plural, object.name, metric];
-    const [first] = await this.custom(path, { metricLabelSelector });
+    const [first] = await this.custom(path, { metricLabelSelector }, version);
     if (first === undefined) {
       const text = `the custom metrics API returned no metrics`;
       throw new Error(`unable to fetch metrics from custom metrics API: ${text}`);
@@ -110,9 +127,31 @@ export class MetricsClient {
     return values;
   }
 
-  private custom(path: readonly string[], query: Readonly<Record<string, string>>) {
-    const group = resolve("custom.metrics.{api}", this.client.domain);
-    const segments = ["apis", group, "v1beta2", ...path];
+  private get customGroup(): string {
+    return resolve("custom.metrics.{api}", this.client.domain);
+  }
+
+  /** Version of the custom metrics API to read: the preferred one, or the first that is known. */
+  private async customVersion(): Promise<string> {
+    const { groups = [] } = (await this.client.getRaw("/apis")) as ApiGroupList;
+    const found = groups.find(({ name }) => name === this.customGroup);
+    const listed = [found?.preferredVersion, ...(found?.versions ?? [])];
+    const known = listed.find((each) => customVersions.includes(each?.version ?? ""));
+    if (known !== undefined) return known.version;
+    const text =
+      found === undefined
+        ? `no custom metrics API (${this.customGroup}) registered`
+        : "no known available metric versions found";
+    throw new Error(`unable to fetch metrics from custom metrics API: ${text}`);
+  }
+
+  private custom(
+    path: readonly string[],
+    query: Readonly<Record<string, string>>,
+    version: string,
+  ) {
+    const group = this.customGroup;
+    const segments = ["apis", group, version, ...path];
     return this.read(segments, query, customMetricIn).catch((error: unknown) => {
       const text = clientText(error, `get ${path.slice(2).join("/")}.${group}`);
       throw new Error(`unable to fetch metrics from custom metrics API: ${text}`);
