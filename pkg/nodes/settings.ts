@@ -2,7 +2,7 @@ import type { Clock, Random } from "#base";
 import type { Client, Informers } from "#client";
 import type { Instruments } from "#request";
 import type { KubeletServing } from "./kubelet/kubelet-server.ts";
-import type { PodDelays } from "./pod/container-ends.ts";
+import type { PodDelays } from "./lifecycle/container-ends.ts";
 import type { StageClients } from "./stages/play/stage-clients.ts";
 import type { StorageSettings } from "./storage/simulated-storage.ts";
 

@@ -1,7 +1,7 @@
 /** Pod admission by the kubelet, which repeats checks of the scheduler. */
 import { isTolerated, type Node, type Pod, requiredNodeAffinity } from "#kinds";
 import { type Domain, resolve } from "#meta";
-import type { PodFailure } from "../pod/container-ends.ts";
+import type { PodFailure } from "../lifecycle/container-ends.ts";
 import { isCriticalPod, isStaticPod, mayPreempt } from "./critical-pods.ts";
 import type { NodeAllocation } from "./node-allocations.ts";
 import { podRequests, type PodRequests, wholeAmount } from "./pod-requests.ts";

@@ -10,7 +10,7 @@ import {
 } from "#client";
 import { type ContainerImage, type Node, nodes, type NodeStatus } from "#kinds";
 import { ignoreNotFound, isAlreadyExists, isConflict, isNotFound } from "#meta";
-import type { PodDelays } from "../pod/container-ends.ts";
+import type { PodDelays } from "../lifecycle/container-ends.ts";
 import type { PodHost } from "../pod/pod-host.ts";
 import { ownPodCidrs, PodAddresses } from "../pod-addresses.ts";
 import type { KubeletEvent } from "../events/kubelet-event.ts";

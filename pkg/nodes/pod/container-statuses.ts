@@ -12,7 +12,7 @@ import {
 import { containerId, imageId, timeText } from "../identifiers.ts";
 import { type ContainerEnd, type ContainerRun, newContainer } from "./container-run.ts";
 import { hasStartedUp, isProbedReady } from "../probes/probe-states.ts";
-import { readyAtOf } from "./container-ends.ts";
+import { readyAtOf } from "../lifecycle/container-ends.ts";
 import type { Advance, PodRun } from "./pod-run.ts";
 
 type StatusLists = Required<

@@ -1,7 +1,7 @@
 import type { Client } from "#client";
 import type { Node } from "#kinds";
 import type { PodAddresses } from "../pod-addresses.ts";
-import type { PodDelays } from "./container-ends.ts";
+import type { PodDelays } from "../lifecycle/container-ends.ts";
 
 /** Node properties that the simulation of a pod uses. */
 export interface PodHost {

@@ -22,7 +22,7 @@ import {
   recordStart,
   recordStop,
 } from "../events/container-events.ts";
-import { type PodFailure, stopCodeOf } from "./container-ends.ts";
+import { type PodFailure, stopCodeOf } from "../lifecycle/container-ends.ts";
 import { type ContainerRun, restart, terminate } from "./container-run.ts";
 import type { PodRun } from "./pod-run.ts";
 import type { PodHost } from "./pod-host.ts";

@@ -16,7 +16,7 @@ import {
   restartPolicyOf,
   type StoppablePod,
   stopContainers,
-} from "./container-ends.ts";
+} from "../lifecycle/container-ends.ts";
 import { type ContainerRun, newContainer, start, terminate } from "./container-run.ts";
 import { kill } from "../lifecycle/kill.ts";
 import { callProbes } from "../probes/container-probes.ts";

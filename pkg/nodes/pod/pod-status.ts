@@ -5,7 +5,7 @@ import { kubeletConditions } from "./conditions.ts";
 import { containerStatuses } from "./container-statuses.ts";
 import { phaseOf } from "./phase.ts";
 import { resizeConditions } from "./allocation.ts";
-import type { PodFailure } from "./container-ends.ts";
+import type { PodFailure } from "../lifecycle/container-ends.ts";
 import type { Advance, PodRun } from "./pod-run.ts";
 
 /** Status that a kubelet writes for a pod, without the fields of other writers. */

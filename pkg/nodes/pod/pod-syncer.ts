@@ -18,7 +18,7 @@ import type { StaticPods } from "../static-pods/static-pods.ts";
 import type { PodVolumes } from "../volumes/pod-volumes.ts";
 import type { PodHost } from "./pod-host.ts";
 import { type Advance, advance, beginStop, type PodRun } from "./pod-run.ts";
-import type { PodFailure } from "./container-ends.ts";
+import type { PodFailure } from "../lifecycle/container-ends.ts";
 import { podStatus } from "./pod-status.ts";
 import { restorePodRun } from "./restore.ts";
 import { statusPatch } from "./status-patch.ts";

@@ -91,6 +91,11 @@ interface GatherOptions {
   readonly announced?: number | undefined;
 }
 
+/** The data that a body has buffered; null if there is none. */
+function buffered(body: Readable, { isExact }: { readonly isExact: boolean }): Uint8Array | null {
+  return body.read(isExact ? body.readableLength : undefined);
+}
+
 /**
  * Reads a complete body. Data after a failure is discarded. A body with Content-Length is read by exact
  * sizes, so that "end" is emitted only after the response: after "end", Node destroys an HTTP/2 stream
@@ -100,12 +105,10 @@ export function gather(body: Readable, options: GatherOptions): Promise<Uint8Arr
   const { limit, milliseconds, life, observer, announced } = options;
   return new Promise((resolve, reject) => {
     const chunks: Uint8Array[] = [];
+    const next = () => buffered(body, { isExact: announced !== undefined });
     let size = 0;
     let forget = (): void => undefined;
-    const leave = () => {
-      body.off("readable", onReadable);
-      body.off("end", onEnd);
-    };
+    const leave = () => void body.off("readable", onReadable).off("end", onEnd);
     const settle = () => {
       clearTimeout(timer);
       leave();
@@ -130,11 +133,9 @@ export function gather(body: Readable, options: GatherOptions): Promise<Uint8Arr
       settle();
       resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size));
     };
-    const readNext = (): Uint8Array | null =>
-      body.read(announced === undefined ? undefined : body.readableLength);
     const onReadable = () => {
       // Until null: a read may itself receive more data, for which "readable" is not emitted again.
-      for (let chunk = readNext(); chunk !== null; chunk = readNext()) {
+      for (let chunk = next(); chunk !== null; chunk = next()) {
         const { byteLength } = chunk;
         size += byteLength;
         if (size > limit) return fail(bodyTooLarge(limit));

@@ -5,15 +5,15 @@
 import { type Container, containersOf, isSidecar, type Pod } from "#kinds";
 import type { ContainerExit, PodSettings } from "../annotations.ts";
 import type { ContainerCommands } from "../environment/container-commands.ts";
-import { type HookStep, preStopMsOf } from "../lifecycle/hooks.ts";
-import { defaultGraceSeconds, killedCode, terminatedCode } from "../lifecycle/kill.ts";
-import { firstBackoffMs } from "./backoffs.ts";
+import { type HookStep, preStopMsOf } from "./hooks.ts";
+import { defaultGraceSeconds, killedCode, terminatedCode } from "./kill.ts";
+import { firstBackoffMs } from "../pod/backoffs.ts";
 import {
   type CommandExit,
   type ContainerEnd,
   type ContainerRun,
   terminate,
-} from "./container-run.ts";
+} from "../pod/container-run.ts";
 
 /** Default delays in ms of pods without annotations. */
 export interface PodDelays {
@@ -64,7 +64,7 @@ export interface StoppablePod {
  */
 export function readyAtOf(container: Container, state: ContainerRun, step: InitStep): number {
   const { pod, podSettings, delays, isInit } = step;
-  const exit = exitOf(container, state, step);
+  const exit = state.killed === undefined ? exitOf(container, state, step) : undefined;
   const crashes =
     exit !== undefined &&
     exit.afterMs < firstBackoffMs &&
@@ -161,7 +161,9 @@ function endOf(run: StoppablePod, container: Container, step: ContainerStep): En
   const exitsAt = termAt + (podSettings.stopAfterMs ?? 0);
   const killedAt = Math.max(since + graceMs, termAt + minimumGraceMs);
   const stop =
-    exitsAt <= killedAt ? { at: exitsAt, code: terminatedCode } : { at: killedAt, code: killedCode };
+    exitsAt <= killedAt
+      ? { at: exitsAt, code: terminatedCode }
+      : { at: killedAt, code: killedCode };
   const isInit = pod.spec?.initContainers?.includes(container) === true;
   const own = exitOf(container, state, { ...step, isInit });
   const ownAt = state.startedAt + (own?.afterMs ?? Infinity);
