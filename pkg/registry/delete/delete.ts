@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { deepClone } from "#base";
 import { conflict, notFound, type Resource, type Status } from "#meta";
 import type { Entry } from "#storage";
@@ -225,6 +226,9 @@ async function deleteMarked(
     const outcome = await registry.store.delete(item.key, revision, request.context);
     if (outcome.done) {
       await releaseAllocations(registry, request, item.object);
+      // Watchers receive the deletion in the turn after the mark (WatchDispatcher); authorizers and
+      // admission of this process follow watches, and must know of it before the client's next request.
+      await setImmediate();
       return deletedResponse(request, item, outcome.revision);
     }
     if (outcome.current === undefined) break;
