@@ -1,4 +1,5 @@
 import type { Clock } from "#base";
+import { goQuote } from "#meta";
 import type { Container, ExecAction, Pod, Probe } from "#kinds";
 import { perName } from "#routing";
 import { annotationOf } from "../annotations.ts";
@@ -59,7 +60,7 @@ export class Prober {
     if (probe.exec !== undefined) return this.execute(start, probe);
     const { port } = probe.httpGet ?? probe.tcpSocket ?? {};
     if (port === undefined || portOf(port, container) !== undefined) return success;
-    const output = `strconv.Atoi: parsing ${JSON.stringify(port)}: invalid syntax`;
+    const output = `strconv.Atoi: parsing ${goQuote(String(port))}: invalid syntax`;
     return { result: "error", output, isFixed: true };
   }
 
