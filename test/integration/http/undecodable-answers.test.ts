@@ -32,6 +32,11 @@ const user = { name: "jo", uid: "", groups: [], extra: new Map() };
 const pod = { metadata: { name: "p", namespace: "ns", uid: "u" }, spec: { containers: [] } };
 const node = { name: "a", node: { metadata: { name: "a" } }, pods: [{ pod }] };
 
+/** Discovery of a server with the custom metrics API. */
+const metricsGroups = {
+  groups: [{ name: "custom.metrics.k8s.io", versions: [{ version: "v1beta2" }] }],
+};
+
 describe("answers of other servers that cannot be decoded", () => {
   let server: Server;
   let answer: unknown;
@@ -85,7 +90,10 @@ describe("answers of other servers that cannot be decoded", () => {
     }
   };
   const metrics = (next: unknown): MetricsClient =>
-    new MetricsClient({ domain: kubernetes, getRaw: async () => next } as unknown as Client);
+    new MetricsClient({
+      domain: kubernetes,
+      getRaw: async (path: string) => (path === "/apis" ? metricsGroups : next),
+    } as unknown as Client);
   const client = (next: unknown): HttpClient =>
     new HttpClient({
       send: async () => ({

@@ -230,8 +230,11 @@ describe("simulated kubelets", () => {
   it("serve their own metrics", async () => {
     const { text } = await get("/metrics");
     assert.match(text, /^kubelet_node_name\{node="hollow-0"\} 1$/m);
-    assert.match(text, /^kubelet_running_pods 1$/m);
-    assert.match(text, /^kubelet_running_containers\{container_state="running"\} 1$/m);
+    const { items } = await cluster.get(pods);
+    const running = `${items.length}$`;
+    assert.match(text, new RegExp(`^kubelet_running_pods ${running}`, "m"));
+    const containers = 'kubelet_running_containers\\{container_state="running"\\}';
+    assert.match(text, new RegExp(`^${containers} ${running}`, "m"));
     assert.equal((await get("/metrics/probes")).status, 200);
   });
 });
